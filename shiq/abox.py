@@ -1,0 +1,220 @@
+"""An ABox as dictionary-encoded columns.
+
+Individuals, class names, property names and literals are interned once; assertions are parallel integer arrays. That is the
+form which parsing fills without an object per assertion, and which numpy reads without a copy. The rare kinds (complex class
+assertions, negative assertions) are lists of model values.
+
+>>> builder = ABoxBuilder()
+>>> builder.add_class("urn:a", "urn:Person")
+>>> builder.add_role("urn:a", "urn:knows", "urn:b")
+>>> abox = builder.build()
+>>> len(abox), [type(x).__name__ for x in abox]
+(2, ['ClassAssertion', 'ObjectPropertyAssertion'])
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectInverseOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+
+V = TypeVar("V", bound=Hashable)
+
+
+class Interner(Generic[V]):
+    """Values to dense ids in the order first seen; ``values[i]`` gives the value back."""
+
+    __slots__ = ("ids", "values")
+
+    def __init__(self, values: Iterable[V] = ()) -> None:
+        self.values: list[V] = []
+        self.ids: dict[V, int] = {}
+        for value in values:
+            self.id(value)
+
+    def id(self, value: V) -> int:
+        found = self.ids.get(value)
+        if found is None:
+            found = self.ids[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def _column() -> array[int]:
+    return array("q")
+
+
+@dataclass
+class ABoxBuilder:
+    """Grows the columns of an `ABox`; repeated assertions are kept once, by `build`."""
+
+    individuals: Interner[str] = field(default_factory=Interner)
+    classes: Interner[str] = field(default_factory=Interner)
+    object_properties: Interner[str] = field(default_factory=Interner)
+    data_properties: Interner[str] = field(default_factory=Interner)
+    literals: Interner[Literal] = field(default_factory=Interner)
+    class_subject: array[int] = field(default_factory=_column)
+    class_name: array[int] = field(default_factory=_column)
+    role_subject: array[int] = field(default_factory=_column)
+    role_name: array[int] = field(default_factory=_column)
+    role_object: array[int] = field(default_factory=_column)
+    data_subject: array[int] = field(default_factory=_column)
+    data_name: array[int] = field(default_factory=_column)
+    data_literal: array[int] = field(default_factory=_column)
+    same: list[tuple[int, int]] = field(default_factory=list)
+    different: list[tuple[int, int]] = field(default_factory=list)
+    complex: list[Assertion] = field(default_factory=list)
+
+    def add_class(self, individual: str, name: str) -> None:
+        self.class_subject.append(self.individuals.id(individual))
+        self.class_name.append(self.classes.id(name))
+
+    def add_role(self, subject: str, name: str, object: str) -> None:
+        self.role_subject.append(self.individuals.id(subject))
+        self.role_name.append(self.object_properties.id(name))
+        self.role_object.append(self.individuals.id(object))
+
+    def add_data(self, subject: str, name: str, literal: Literal) -> None:
+        self.data_subject.append(self.individuals.id(subject))
+        self.data_name.append(self.data_properties.id(name))
+        self.data_literal.append(self.literals.id(literal))
+
+    def add(self, assertion: Assertion) -> None:
+        """Adds any assertion; an assertion on an inverse property is turned round."""
+        match assertion:
+            case ClassAssertion(Class(iri), individual):
+                self.add_class(individual, iri)
+            case ObjectPropertyAssertion(ObjectProperty(iri), subject, object):
+                self.add_role(subject, iri, object)
+            case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, object):
+                self.add_role(object, iri, subject)
+            case DataPropertyAssertion(DataProperty(iri), subject, literal):
+                self.add_data(subject, iri, literal)
+            case SameIndividual(first, second):
+                self.same.append((self.individuals.id(first), self.individuals.id(second)))
+            case DifferentIndividuals(first, second):
+                self.different.append((self.individuals.id(first), self.individuals.id(second)))
+            case NegativeObjectPropertyAssertion(ObjectInverseOf(role), subject, object):
+                self.add(NegativeObjectPropertyAssertion(role, object, subject))
+            case _:
+                for individual in individuals_of(assertion):
+                    self.individuals.id(individual)
+                self.complex.append(assertion)
+
+    def build(self) -> ABox:
+        """The columns as an `ABox`, each assertion once (identical copies are dropped, order kept)."""
+        classes = dict.fromkeys(zip(self.class_subject, self.class_name))
+        roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
+        data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
+        return ABox(
+            individuals=self.individuals.values,
+            classes=self.classes.values,
+            object_properties=self.object_properties.values,
+            data_properties=self.data_properties.values,
+            literals=self.literals.values,
+            class_subject=array("q", (k[0] for k in classes)),
+            class_name=array("q", (k[1] for k in classes)),
+            role_subject=array("q", (k[0] for k in roles)),
+            role_name=array("q", (k[1] for k in roles)),
+            role_object=array("q", (k[2] for k in roles)),
+            data_subject=array("q", (k[0] for k in data)),
+            data_name=array("q", (k[1] for k in data)),
+            data_literal=array("q", (k[2] for k in data)),
+            same=tuple(dict.fromkeys(self.same)),
+            different=tuple(dict.fromkeys(self.different)),
+            complex=tuple(dict.fromkeys(self.complex)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ABox:
+    """A finite set of assertions. Row i of each column family is one assertion; ids index the value lists.
+
+    ``class_*``: named class assertions; ``role_*``: object property assertions on named properties; ``data_*``: data property
+    assertions; ``same``/``different``: pairs of individual ids; ``complex``: complex class assertions and negative property
+    assertions, as model values. Never mutated.
+    """
+
+    individuals: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    object_properties: list[str] = field(default_factory=list)
+    data_properties: list[str] = field(default_factory=list)
+    literals: list[Literal] = field(default_factory=list)
+    class_subject: array[int] = field(default_factory=_column)
+    class_name: array[int] = field(default_factory=_column)
+    role_subject: array[int] = field(default_factory=_column)
+    role_name: array[int] = field(default_factory=_column)
+    role_object: array[int] = field(default_factory=_column)
+    data_subject: array[int] = field(default_factory=_column)
+    data_name: array[int] = field(default_factory=_column)
+    data_literal: array[int] = field(default_factory=_column)
+    same: tuple[tuple[int, int], ...] = ()
+    different: tuple[tuple[int, int], ...] = ()
+    complex: tuple[Assertion, ...] = ()
+
+    def __len__(self) -> int:
+        return (
+            len(self.class_subject)
+            + len(self.role_subject)
+            + len(self.data_subject)
+            + len(self.same)
+            + len(self.different)
+            + len(self.complex)
+        )
+
+    def __iter__(self) -> Iterator[Assertion]:
+        """Every assertion as a model value: class, role, data, same, different, complex, each in order."""
+        names, classes = self.individuals, self.classes
+        for s, c in zip(self.class_subject, self.class_name):
+            yield ClassAssertion(Class(classes[c]), names[s])
+        for s, p, o in zip(self.role_subject, self.role_name, self.role_object):
+            yield ObjectPropertyAssertion(ObjectProperty(self.object_properties[p]), names[s], names[o])
+        for s, p, v in zip(self.data_subject, self.data_name, self.data_literal):
+            yield DataPropertyAssertion(DataProperty(self.data_properties[p]), names[s], self.literals[v])
+        for a, b in self.same:
+            yield SameIndividual(names[a], names[b])
+        for a, b in self.different:
+            yield DifferentIndividuals(names[a], names[b])
+        yield from self.complex
+
+
+def abox_of(assertions: Iterable[Assertion]) -> ABox:
+    """The ABox that holds ``assertions``, each once."""
+    builder = ABoxBuilder()
+    for assertion in assertions:
+        builder.add(assertion)
+    return builder.build()
+
+
+def individuals_of(assertion: Assertion) -> tuple[str, ...]:
+    """The individuals that ``assertion`` is about, subject first."""
+    match assertion:
+        case ClassAssertion(_, individual):
+            return (individual,)
+        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
+            return (subject, object)
+        case DataPropertyAssertion(_, subject, _) | NegativeDataPropertyAssertion(_, subject, _):
+            return (subject,)
+        case SameIndividual(first, second) | DifferentIndividuals(first, second):
+            return (first, second)
+    raise TypeError(assertion)

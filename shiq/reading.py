@@ -1,0 +1,27 @@
+"""What reading some sources gave: axioms, assertions, and everything that became neither."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shiq.abox import ABox
+from shiq.model import TBox
+from shiq.verdict import Leftover
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The result of reading one or more sources together.
+
+    ``ledger`` counts every triple in exactly one bucket: ``axiom``, ``assertion``, ``declaration``, ``annotation`` (with ontology
+    headers), or ``leftover:KIND``; its values sum up to the number of triples (for functional syntax: of axioms) read.
+    ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in ``leftovers``.
+    """
+
+    tbox: TBox = field(default_factory=TBox)
+    abox: ABox = field(default_factory=ABox)
+    leftovers: tuple[Leftover, ...] = ()
+    ledger: Mapping[str, int] = field(default_factory=Counter)
+    sources: tuple[str, ...] = ()

@@ -1,0 +1,57 @@
+"""What a reasoner is asked and what it answers.
+
+A reasoner decides whether modules (small ABoxes over the atoms of a clausal TBox) are consistent with that TBox. It never
+raises for what it cannot do: a time-out, a crash, an exhausted budget or an opaque datatype is an `Answer` UNDETERMINED with
+its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shiq.clause import ClausalTBox
+from shiq.model import Literal
+from shiq.roles import Role
+from shiq.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A part of A_add whose consistency is decided by itself (THEORY.md 2.5). Nodes are 0 … n-1, without names.
+
+    ``positive[i]``/``negative[i]``: bitmasks over `ClausalTBox.atoms` of the atoms (names, ≥-atoms, data restrictions) that are
+    asserted, or asserted to be false, at node i. ``edges``: (i, role, j) asserted; ``negative_edges``: asserted not to hold
+    (simple roles only); ``different``: i ≠ j; ``data``/``negative_data``: (i, data property, literal). Equal individuals are
+    one node already.
+    """
+
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    edges: tuple[tuple[int, Role, int], ...] = ()
+    negative_edges: tuple[tuple[int, Role, int], ...] = ()
+    different: tuple[tuple[int, int], ...] = ()
+    data: tuple[tuple[int, str, Literal], ...] = ()
+    negative_data: tuple[tuple[int, str, Literal], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``reason``: why undetermined. ``used``: for INCONSISTENT, indexes of clauses that suffice for the refutation together
+    with the role box (a superset of what is needed), or None if the reasoner does not say."""
+
+    verdict: Verdict
+    reason: str = ""
+    used: frozenset[int] | None = None
+
+
+class Reasoner(Protocol):
+    """A backend. ``decide`` answers in the order of ``modules``; ``timeout`` is seconds for the whole call, None for no limit."""
+
+    name: str
+
+    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]: ...
+
+    def close(self) -> None:
+        """Frees what the backend holds (a JVM); it may be called twice."""

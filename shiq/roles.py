@@ -1,0 +1,181 @@
+"""The role box: inverses, the role hierarchy ⊑*, transitive and simple roles; and the data property hierarchy.
+
+A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role inclusions, closed under inverses.
+A role is simple if no transitive role lies below it (OWL 2 structural specification, section 11.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple, TypeVar
+
+from shiq.model import (
+    AsymmetricObjectProperty,
+    Axiom,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    ObjectInverseOf,
+    ObjectProperty,
+    ObjectPropertyExpression,
+    SubDataPropertyOf,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TransitiveObjectProperty,
+)
+
+T = TypeVar("T")
+
+
+class Role(NamedTuple):
+    """A property name, or its inverse."""
+
+    iri: str
+    inverted: bool = False
+
+    @property
+    def inverse(self) -> Role:
+        return Role(self.iri, not self.inverted)
+
+
+def role_of(expression: ObjectPropertyExpression) -> Role:
+    if isinstance(expression, ObjectInverseOf):
+        return Role(expression.property.iri, True)
+    return Role(expression.iri)
+
+
+def expression_of(role: Role) -> ObjectPropertyExpression:
+    return ObjectInverseOf(ObjectProperty(role.iri)) if role.inverted else ObjectProperty(role.iri)
+
+
+@dataclass(frozen=True)
+class RoleBox:
+    """What a TBox says of roles alone.
+
+    ``inclusions`` are as asserted (not closed); ``transitive`` is closed under inverses; ``disjoint`` holds unordered pairs
+    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively).
+    """
+
+    inclusions: frozenset[tuple[Role, Role]] = frozenset()
+    transitive: frozenset[Role] = frozenset()
+    disjoint: frozenset[tuple[Role, Role]] = frozenset()
+    asymmetric: frozenset[Role] = frozenset()
+    irreflexive: frozenset[Role] = frozenset()
+    data_inclusions: frozenset[tuple[str, str]] = frozenset()
+    disjoint_data: frozenset[tuple[str, str]] = frozenset()
+
+    @cached_property
+    def _superroles(self) -> Mapping[Role, frozenset[Role]]:
+        pairs = {pair for r, s in self.inclusions for pair in ((r, s), (r.inverse, s.inverse))}
+        return _reachable(pairs)
+
+    @cached_property
+    def _subroles(self) -> Mapping[Role, frozenset[Role]]:
+        pairs = {pair for r, s in self.inclusions for pair in ((s, r), (s.inverse, r.inverse))}
+        return _reachable(pairs)
+
+    @cached_property
+    def _data_superproperties(self) -> Mapping[str, frozenset[str]]:
+        return _reachable(self.data_inclusions)
+
+    @cached_property
+    def _data_subproperties(self) -> Mapping[str, frozenset[str]]:
+        return _reachable({(q, p) for p, q in self.data_inclusions})
+
+    def superroles(self, role: Role) -> frozenset[Role]:
+        """All S with role ⊑* S, ``role`` included."""
+        return self._superroles.get(role) or frozenset((role,))
+
+    def subroles(self, role: Role) -> frozenset[Role]:
+        """All R with R ⊑* role, ``role`` included."""
+        return self._subroles.get(role) or frozenset((role,))
+
+    def is_simple(self, role: Role) -> bool:
+        """Whether no transitive role lies below ``role``."""
+        return not (self.subroles(role) & self.transitive)
+
+    def data_superproperties(self, property: str) -> frozenset[str]:
+        return self._data_superproperties.get(property) or frozenset((property,))
+
+    def data_subproperties(self, property: str) -> frozenset[str]:
+        return self._data_subproperties.get(property) or frozenset((property,))
+
+
+def _reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
+    """The reflexive transitive closure of ``pairs``, by source; iterative, so that long chains are fine."""
+    successors: dict[T, list[T]] = {}
+    for source, target in pairs:
+        successors.setdefault(source, []).append(target)
+        successors.setdefault(target, [])
+    closure = {}
+    for source in successors:
+        seen = {source}
+        stack = [source]
+        while stack:
+            for target in successors[stack.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        closure[source] = frozenset(seen)
+    return closure
+
+
+def role_box(axioms: Iterable[Axiom]) -> RoleBox:
+    """The role box of ``axioms``; axioms about classes are passed over."""
+    inclusions: set[tuple[Role, Role]] = set()
+    transitive: set[Role] = set()
+    disjoint: set[tuple[Role, Role]] = set()
+    asymmetric: set[Role] = set()
+    irreflexive: set[Role] = set()
+    data_inclusions: set[tuple[str, str]] = set()
+    disjoint_data: set[tuple[str, str]] = set()
+    for axiom in axioms:
+        match axiom:
+            case SubObjectPropertyOf(sub, sup):
+                inclusions.add((role_of(sub), role_of(sup)))
+            case EquivalentObjectProperties(properties):
+                for first, second in combinations(map(role_of, properties), 2):
+                    inclusions |= {(first, second), (second, first)}
+            case InverseObjectProperties(first, second):
+                r, s = role_of(first), role_of(second)
+                inclusions |= {(r, s.inverse), (s.inverse, r)}
+            case SymmetricObjectProperty(property):
+                r = role_of(property)
+                inclusions.add((r, r.inverse))
+            case TransitiveObjectProperty(property):
+                r = role_of(property)
+                transitive |= {r, r.inverse}
+            case DisjointObjectProperties(properties):
+                disjoint |= set(combinations(map(role_of, properties), 2))
+            case AsymmetricObjectProperty(property):
+                asymmetric.add(role_of(property))
+            case IrreflexiveObjectProperty(property):
+                irreflexive.add(role_of(property))
+            case SubDataPropertyOf(p, q):
+                data_inclusions.add((p.iri, q.iri))
+            case EquivalentDataProperties(data_properties):
+                for p, q in combinations(data_properties, 2):
+                    data_inclusions |= {(p.iri, q.iri), (q.iri, p.iri)}
+            case DisjointDataProperties(data_properties):
+                disjoint_data |= {(p.iri, q.iri) for p, q in combinations(data_properties, 2)}
+    return RoleBox(
+        frozenset(inclusions),
+        _with_equivalents(transitive, inclusions),
+        frozenset(disjoint),
+        frozenset(asymmetric),
+        frozenset(irreflexive),
+        frozenset(data_inclusions),
+        frozenset(disjoint_data),
+    )
+
+
+def _with_equivalents(transitive: set[Role], inclusions: set[tuple[Role, Role]]) -> frozenset[Role]:
+    """``transitive`` with every role that is equivalent to one of them: R ⊑* S ⊑* R and R transitive make S transitive."""
+    box = RoleBox(frozenset(inclusions))
+    return frozenset(s for r in transitive for s in box.superroles(r) if r in box.superroles(s))

@@ -1,0 +1,65 @@
+"""The three-valued verdict, and the leftovers that keep a verdict from being `consistent`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(Enum):
+    """What is known about the consistency of (T, A ∪ A⁺).
+
+    CONSISTENT needs positive evidence: everything was parsed, interpreted and decided.
+    """
+
+    CONSISTENT = "consistent"
+    INCONSISTENT = "inconsistent"
+    UNDETERMINED = "undetermined"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict has three values; compare it with Verdict.CONSISTENT")
+
+
+#: Exit codes of the command line, by verdict.
+EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMINED: 3}
+
+#: Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name (``--allow KIND``).
+KINDS: dict[str, str] = {
+    "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
+    "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
+    "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
+    "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, property chains, keys or Self",
+    "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
+    "punning": "an IRI used as two kinds of property, or as class and datatype",
+    "broken-list": "an RDF list that is cyclic, forked or unterminated",
+    "unknown-datatype": "a datatype outside the OWL 2 datatype map that nothing defines: its values are opaque",
+    "ill-typed": "a literal whose lexical form its datatype does not have; allowed ones are set aside instead of refuted",
+    "unknown-vocabulary": "a term in a reserved namespace (owl:, rdf:, rdfs:, xsd:) that does not exist, mostly a typo",
+    "unattached": "triples of a class expression or list that no axiom uses",
+    "tbox-axiom": "a TBox axiom among assertions: insertions may not change the TBox",
+    "missing-import": "an imported ontology that was not given",
+    "lossy-input": "an in-memory object that may have lost or rewritten triples on its way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that was not interpreted: never dropped in silence.
+
+    ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
+    line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
+    triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
+    """
+
+    kind: str
+    message: str
+    source: str = ""
+    line: int = 0
+    text: str = ""
+    hint: str = ""
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.kind}: {self.message}{hint}"
