@@ -1,0 +1,68 @@
+"""What an engine offers: a knowledge base opened for checking, and the add set that it computes for a batch.
+
+An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table) and computes A_add for a
+batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `jobs.engines.memory` is the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shiq.abox import ABox
+from shiq.clause import ClausalTBox
+from shiq.model import Assertion
+from shiq.reasoner.protocol import Module
+from simplify import SimplifiedTBox
+
+#: The criteria by which an engine may decide what a check must see.
+CRITERIA = ("clausal", "definition7", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModule:
+    """A module and who its nodes are: ``elements[i]`` are the individuals (equal to each other) that node i stands for."""
+
+    module: Module
+    elements: tuple[tuple[str, ...], ...]
+
+
+class AddSet(Protocol):
+    """A_add of one batch, split into modules.
+
+    ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted members) that unit propagation
+    alone refutes; they are in no module. ``insertions`` = |A⁺ \\ A|; ``size`` = |A_add| as THEORY.md 2.4 counts it; ``pulled_in``:
+    how many elements entered without being touched by the batch.
+    """
+
+    tbox: ClausalTBox
+    modules: Sequence[NamedModule]
+    contradictory: Sequence[tuple[str, ...]]
+    insertions: int
+    size: int
+    pulled_in: int
+
+    def kept(self) -> Iterator[Assertion]:
+        """The assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them, without repetition."""
+
+    def about(self, individual: str) -> Sequence[Assertion]:
+        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a model value."""
+
+    def label(self, individual: str) -> tuple[int, int]:
+        """The told literals (positive, negative) of the element of ``individual``, bitmasks over ``tbox.atoms``."""
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        """Whether ``assertion`` is in A⁺ and not in A less deletions."""
+
+
+class KnowledgeBase(Protocol):
+    """(T, A) opened by an engine. Frozen: a check changes nothing."""
+
+    simplified: SimplifiedTBox
+
+    def __len__(self) -> int:
+        """|A|, distinct assertions."""
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
+        """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
