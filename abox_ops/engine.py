@@ -32,7 +32,7 @@ class AddSet(Protocol):
     """A_add of one batch, split into modules.
 
     ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted members) that unit propagation
-    alone refutes; they are in no module. ``insertions`` = |A⁺ \\ A|; ``size`` = |A_add| as THEORY.md 2.4 counts it; ``pulled_in``:
+    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY.md 2.4); ``pulled_in``:
     how many elements entered without being touched by the batch.
     """
 

@@ -1,0 +1,58 @@
+"""Reasoners behind one protocol (`shiq.reasoner.protocol`).
+
+A backend joins by one line in `BACKENDS`: its name, and how to make it. Modules are imported when a reasoner is made, so that
+importing this package starts no JVM and needs none.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from shiq.errors import UsageError
+
+if TYPE_CHECKING:
+    from shiq.reasoner.protocol import Reasoner
+
+__all__ = ["BACKENDS", "create"]
+
+
+def _own(heap: str, timeout: float | None) -> Reasoner:
+    from shiq.reasoner.own import OwnReasoner
+
+    return OwnReasoner()
+
+
+def _hermit(heap: str, timeout: float | None) -> Reasoner:
+    from shiq.reasoner.hermit import HermitReasoner
+
+    return HermitReasoner(heap) if timeout is None else HermitReasoner(heap, timeout)
+
+
+def _auto(heap: str, timeout: float | None) -> Reasoner:
+    from shiq.reasoner.auto import AutoReasoner
+
+    return AutoReasoner(_own(heap, timeout), lambda: _hermit(heap, timeout))
+
+
+#: name -> maker(heap, timeout)
+BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
+    "auto": _auto,
+    "own": _own,
+    "hermit": _hermit,
+}
+
+
+def create(name: str, *, heap: str = "1g", timeout: float | None = None) -> Reasoner:
+    """The reasoner called ``name``, one of `BACKENDS`.
+
+    ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for backends in a JVM.
+    Raises UsageError for an unknown name, with the nearest known one.
+    """
+    maker = BACKENDS.get(name)
+    if maker is None:
+        nearest = difflib.get_close_matches(name.lower(), BACKENDS, n=1, cutoff=0.4)
+        known = ", ".join(sorted(BACKENDS))
+        raise UsageError(f"unknown reasoner {name!r}", f"Did you mean {nearest[0]}?" if nearest else f"Known are: {known}.")
+    return maker(heap, timeout)

@@ -1,0 +1,318 @@
+"""Conflicts: minimal sets of insertions that contradict (T, A), each with one justification.
+
+A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and *axioms* make with X one minimal
+justification. Contradictory elements and inconsistent modules of an add set lead to one conflict each; further ones are
+found by checking the batch again without a hitting set of those found, as in Reiter's hitting set tree, all groups of
+conflicts that share no insertion at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from abox_ops.decide import Decider
+from abox_ops.elements import ElementGraph
+from abox_ops.engine import AddSet
+from abox_ops.everything import everything
+from abox_ops.modules import modules
+from abox_ops.normal import definitions, normalise
+from abox_ops.shrink import shrink
+from abox_ops.support import Supports
+from abox_ops.told import LabelSpace
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.model import Assertion, Axiom, Class, SubClassOf, TBox
+from shiq.verdict import Verdict
+from simplify import simplify
+
+#: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
+Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RawConflict:
+    insertions: tuple[Assertion, ...]
+    base: tuple[Assertion, ...]
+    axioms: tuple[Axiom, ...]
+
+
+@dataclass
+class Explainer:
+    """Minimal conflicts of one batch. ``tbox`` is the TBox as given; ``check`` decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
+
+    ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop looking for more. What was left is
+    in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found).
+    """
+
+    tbox: TBox
+    decider: Decider
+    check: Checker
+    limit: int = 1000
+    deadline: float | None = None
+    progress: Callable[[str, int, int], None] | None = None
+    found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
+    unexplained: int = 0
+    complete: bool = True
+
+    def run(self, insertions: Sequence[Assertion], add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
+        """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
+        self._explain_groups(add_set, groups)
+        self._search(list(insertions))
+        return sorted(self.found.values(), key=lambda c: (len(c.insertions), repr(c.insertions)))
+
+    # --- one group ---------------------------------------------------------------------------------
+
+    def _explain_groups(self, add_set: AddSet, groups: Iterable[tuple[str, ...]]) -> set[frozenset[Assertion]]:
+        """One conflict for each group; gives those that are new."""
+        new: set[frozenset[Assertion]] = set()
+        todo = list(groups)
+        space = LabelSpace(add_set.tbox)
+        supports = Supports(space, add_set)
+        candidates: dict[frozenset[Assertion], list[Assertion]] = {}
+        for i, group in enumerate(todo):
+            if self._is_over() or len(self.found) + len(candidates) >= self.limit:
+                self.unexplained += len(todo) - i
+                self.complete = False
+                break
+            local = self._local(supports, add_set.tbox, group)
+            if local is None:
+                self.unexplained += 1
+                self.complete = False
+                continue
+            inserted, base = self._split(add_set, local)
+            kept = shrink(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
+            candidates.setdefault(frozenset(kept), base)
+            if self.progress and i % 20 == 0:
+                self.progress("explaining conflicts", i, len(todo))
+        for key, base in self._minimal(candidates, add_set).items():
+            if key not in self.found:
+                self.found[key] = self._justified(add_set.tbox, key, base)
+                new.add(key)
+        return new
+
+    def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[Assertion] | None:
+        """A set of assertions around ``group`` that is inconsistent by itself, or None if time runs out."""
+        for part in supports.sets(group):
+            if self._refutes(tbox, part):
+                return part
+            if self._is_over():
+                return None
+        return None
+
+    def _split(self, add_set: AddSet, assertions: Iterable[Assertion]) -> tuple[list[Assertion], list[Assertion]]:
+        inserted: list[Assertion] = []
+        base: list[Assertion] = []
+        for assertion in assertions:
+            (inserted if add_set.is_inserted(assertion) else base).append(assertion)
+        return inserted, base
+
+    def _minimal(
+        self, candidates: dict[frozenset[Assertion], list[Assertion]], add_set: AddSet
+    ) -> dict[frozenset[Assertion], list[Assertion]]:
+        """Candidates made minimal with respect to all of A, not just to what was near.
+
+        X less any one insertion must be consistent with A. Since that is antitone, many such sets are tried as one batch; only
+        where that is inconsistent they are tried one by one.
+        """
+        done: dict[frozenset[Assertion], list[Assertion]] = {}
+        open_ = {k: b for k, b in candidates.items() if len(k) > 1}
+        done.update((k, b) for k, b in candidates.items() if len(k) <= 1)
+        singles = {a for k in done for a in k}
+        open_ = {k: b for k, b in open_.items() if not k & singles}
+        suspects: set[frozenset[Assertion]] = set()
+        for turn in range(max(map(len, open_), default=0)):
+            pool: set[Assertion] = set()
+            pooled: list[frozenset[Assertion]] = []
+            for key in open_:
+                if turn < len(key):
+                    rest = key - {sorted(key, key=repr)[turn]}
+                    if any(other <= pool | rest for other in open_):
+                        suspects.add(key)
+                    else:
+                        pool |= rest
+                        pooled.append(key)
+            if pool and self.check(sorted(pool, key=repr))[1]:
+                suspects.update(pooled)
+        done.update((k, b) for k, b in open_.items() if k not in suspects)
+        for key in sorted(suspects, key=repr):
+            for smaller, base in self._smaller(key, open_[key], add_set):
+                done.setdefault(smaller, base)
+        return done
+
+    def _smaller(
+        self, key: frozenset[Assertion], base: list[Assertion], add_set: AddSet
+    ) -> Iterable[tuple[frozenset[Assertion], list[Assertion]]]:
+        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
+        for out in sorted(key, key=repr):
+            rest = sorted(key - {out}, key=repr)
+            smaller_set, groups = self.check(rest)
+            if groups:
+                local = self._local(Supports(LabelSpace(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
+                if local is None:
+                    continue
+                inserted, wider = self._split(smaller_set, local)
+                kept = frozenset(shrink(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
+                return self._smaller(kept, wider, smaller_set)
+        return [(key, base)]
+
+    def _justified(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
+        fixed = sorted(insertions, key=repr)
+        needed = shrink(base, lambda part: self._refutes(tbox, [*fixed, *part]))
+        assertions = [*fixed, *needed]
+        axioms = self._axioms(tbox, assertions)
+        return RawConflict(tuple(fixed), tuple(needed), tuple(axioms))
+
+    def _axioms(self, tbox: ClausalTBox, assertions: list[Assertion]) -> list[Axiom]:
+        """A minimal set of axioms that contradicts ``assertions``."""
+        given = set(self.tbox.axioms)
+        used = self._used(tbox, assertions)
+        candidates = [a for a in self.tbox.axioms if used is None or a in used]
+        if not self._refutes_with(candidates, assertions):
+            candidates = list(given and self.tbox.axioms)
+        return shrink(candidates, lambda part: self._refutes_with(part, assertions))
+
+    # --- local questions ---------------------------------------------------------------------------
+
+    def _modules(self, tbox: ClausalTBox, assertions: Iterable[Assertion]):  # type: ignore[no-untyped-def]
+        graph = ElementGraph(tbox)
+        for assertion in assertions:
+            for plain in normalise(assertion, tbox.roles).assertions:
+                graph.add(plain)
+        closure = everything(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
+        return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
+
+    def _refutes(self, tbox: ClausalTBox, assertions: list[Assertion]) -> bool:
+        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not."""
+        contradictory, parts = self._modules(tbox, assertions)
+        return contradictory or any(
+            a.verdict is Verdict.INCONSISTENT for a in self.decider.decide(tbox, parts)
+        )
+
+    def _used(self, tbox: ClausalTBox, assertions: list[Assertion]) -> set[Axiom] | None:
+        """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
+        _, parts = self._modules(tbox, assertions)
+        found: set[Axiom] = {a for a in tbox.axioms if not isinstance(a, SubClassOf)}
+        for answer in self.decider.decide(tbox, parts):
+            if answer.verdict is Verdict.INCONSISTENT:
+                if answer.used is None:
+                    return None
+                found = {a for a in found if _is_about_roles(a)}
+                found |= {tbox.axioms[i] for c in answer.used for i in tbox.clauses[c].origins}
+                return found
+        return set()
+
+    def _refutes_with(self, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
+        """Whether ``axioms`` alone contradict ``assertions``."""
+        tbox = TBox(tuple(axioms))
+        from shiq.roles import role_box
+
+        roles = role_box(axioms)
+        plain = [p for a in assertions for p in normalise(a, roles).assertions]
+        from abox_ops.elements import atom_names
+
+        extra = (*definitions(assertions, roles), *(Class(n) for n in atom_names(plain)))
+        return self._refutes(simplify(tbox, extra).clauses, assertions)
+
+    # --- all conflicts -----------------------------------------------------------------------------
+
+    def _search(self, insertions: list[Assertion]) -> None:
+        """Looks for conflicts that those found hide, until hitting sets of every group leave a consistent batch.
+
+        Stops because each round finds a new conflict or takes a hitting set off the finite lists.
+        """
+        tried: set[frozenset[Assertion]] = set()
+        while self.found and not self._is_over() and len(self.found) < self.limit:
+            removed, paths = self._next_removal(tried)
+            if not paths:
+                return
+            rest = [a for a in insertions if a not in removed]
+            add_set, groups = self.check(rest)
+            if groups:
+                if not self._explain_groups(add_set, groups):
+                    self.complete = False
+                    return
+            else:
+                tried |= paths
+        self.complete = self.complete and not self.found
+
+    def _next_removal(self, tried: set[frozenset[Assertion]]) -> tuple[set[Assertion], set[frozenset[Assertion]]]:
+        """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""
+        removed: set[Assertion] = set()
+        fresh: set[frozenset[Assertion]] = set()
+        for group in _groups(list(self.found)):
+            hitting = _hitting_sets(group)
+            untried = next((h for h in hitting if h not in tried), None)
+            if untried is not None:
+                fresh.add(untried)
+            removed |= untried if untried is not None else hitting[0]
+        return removed, fresh
+
+    def _is_over(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+
+def _groups(conflicts: list[frozenset[Assertion]]) -> list[list[frozenset[Assertion]]]:
+    """Conflicts that share insertions, directly or by others, together."""
+    from abox_ops.quotient import Partition
+
+    together: Partition[int] = Partition()
+    first: dict[Assertion, int] = {}
+    for i, conflict in enumerate(conflicts):
+        for assertion in conflict:
+            together.union(first.setdefault(assertion, i), i)
+    found: dict[int, list[frozenset[Assertion]]] = {}
+    for i, conflict in enumerate(conflicts):
+        found.setdefault(together.find(i), []).append(conflict)
+    return list(found.values())
+
+
+#: More hitting sets of one group than this are not enumerated.
+HITTING_SETS = 200
+
+
+def _hitting_sets(conflicts: list[frozenset[Assertion]]) -> list[frozenset[Assertion]]:
+    """The minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in a fixed order."""
+    partial: set[frozenset[Assertion]] = {frozenset()}
+    for conflict in sorted(conflicts, key=lambda c: (len(c), sorted(map(repr, c)))):
+        grown = {h for h in partial if h & conflict}
+        for h in partial - grown:
+            grown |= {h | {a} for a in conflict}
+        partial = {h for h in grown if not any(o < h for o in grown)}
+        if len(partial) > HITTING_SETS:
+            partial = set(sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))[:HITTING_SETS])
+    return sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))
+
+
+def _is_about_roles(axiom: Axiom) -> bool:
+    from shiq.model import (
+        AsymmetricObjectProperty,
+        DatatypeDefinition,
+        DisjointDataProperties,
+        DisjointObjectProperties,
+        EquivalentDataProperties,
+        EquivalentObjectProperties,
+        InverseObjectProperties,
+        IrreflexiveObjectProperty,
+        SubDataPropertyOf,
+        SubObjectPropertyOf,
+        SymmetricObjectProperty,
+        TransitiveObjectProperty,
+    )
+
+    return isinstance(
+        axiom,
+        AsymmetricObjectProperty
+        | DatatypeDefinition
+        | DisjointDataProperties
+        | DisjointObjectProperties
+        | EquivalentDataProperties
+        | EquivalentObjectProperties
+        | InverseObjectProperties
+        | IrreflexiveObjectProperty
+        | SubDataPropertyOf
+        | SubObjectPropertyOf
+        | SymmetricObjectProperty
+        | TransitiveObjectProperty,
+    )

@@ -1,0 +1,169 @@
+"""Assertions seen by element: the graph that the criteria walk.
+
+An *element* is a class of individuals that are equal for certain (THEORY.md 2.6), named by its least member. `ElementGraph` maps
+each element to its asserted literals, its role assertions from either end, and its data.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from abox_ops.quotient import Partition
+from abox_ops.told import CLASH, EMPTY, Label, join
+from shiq.abox import individuals_of
+from shiq.clause import ClausalTBox
+from shiq.model import (
+    NOTHING,
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectComplementOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+from shiq.roles import Role, role_of
+
+
+@dataclass
+class ElementGraph:
+    """Normalised assertions by individual, with a partition into elements.
+
+    ``literals``: asserted label by individual; ``half_edges``: (role, neighbour) by individual, each role assertion from both
+    ends (roles signed: R from the subject, R⁻ from the object); ``data``/``negative_data``: (property, literal) by individual;
+    ``different``/``negative_edges``: by individual likewise from both ends. Neighbours are individuals: look them up through
+    ``elements``.
+    """
+
+    tbox: ClausalTBox
+    elements: Partition[str] = field(default_factory=Partition)
+    individuals: set[str] = field(default_factory=set)
+    literals: dict[str, Label] = field(default_factory=dict)
+    half_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
+    negative_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
+    data: dict[str, set[tuple[str, Literal]]] = field(default_factory=lambda: defaultdict(set))
+    negative_data: dict[str, set[tuple[str, Literal]]] = field(default_factory=lambda: defaultdict(set))
+    different: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, assertion: Assertion) -> None:
+        """Adds one normalised assertion (see `abox_ops.normal`)."""
+        ids = self.tbox.atom_ids
+        match assertion:
+            case ClassAssertion(Class(iri), individual):
+                self.individuals.add(individual)
+                label = CLASH if iri == NOTHING.iri else (1 << ids[iri], 0)
+                self.literals[individual] = join(self.literals.get(individual, EMPTY), label)
+            case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
+                self.individuals.add(individual)
+                self.literals[individual] = join(self.literals.get(individual, EMPTY), (0, 1 << ids[iri]))
+            case ObjectPropertyAssertion(property, subject, object):
+                self._add_pair(self.half_edges, role_of(property), subject, object)
+            case NegativeObjectPropertyAssertion(property, subject, object):
+                self._add_pair(self.negative_edges, role_of(property), subject, object)
+            case DataPropertyAssertion(DataProperty(iri), subject, literal):
+                self.individuals.add(subject)
+                self.data[subject].add((iri, literal))
+            case NegativeDataPropertyAssertion(DataProperty(iri), subject, literal):
+                self.individuals.add(subject)
+                self.negative_data[subject].add((iri, literal))
+            case SameIndividual(first, second):
+                self.individuals |= {first, second}
+                self.elements.union(first, second)
+            case DifferentIndividuals(first, second):
+                self.individuals |= {first, second}
+                self.different[first].add(second)
+                self.different[second].add(first)
+            case _:
+                raise TypeError(assertion)
+
+    def extended(self, tbox: ClausalTBox, assertions: Iterable[Assertion]) -> ElementGraph:
+        """This graph with normalised ``assertions`` added; ``tbox`` has this graph's atoms as a prefix. This graph stays."""
+        added = list(assertions)
+        grown = ElementGraph(
+            tbox,
+            Partition(self.elements),
+            set(self.individuals),
+            dict(self.literals),
+            *(
+                defaultdict(set, table)
+                for table in (self.half_edges, self.negative_edges, self.data, self.negative_data, self.different)
+            ),
+        )
+        for individual in {i for a in added for i in individuals_of(a)}:
+            for mine, theirs in (
+                (grown.half_edges, self.half_edges),
+                (grown.negative_edges, self.negative_edges),
+                (grown.data, self.data),
+                (grown.negative_data, self.negative_data),
+                (grown.different, self.different),
+            ):
+                if individual in theirs:
+                    mine[individual] = set(theirs[individual])  # type: ignore[index, assignment]
+        for assertion in added:
+            grown.add(assertion)
+        return grown
+
+    def _add_pair(self, table: dict[str, set[tuple[Role, str]]], role: Role, subject: str, object: str) -> None:
+        self.individuals |= {subject, object}
+        table[subject].add((role, object))
+        table[object].add((role.inverse, subject))
+
+    # --- by element -------------------------------------------------------------------------------
+
+    def names(self) -> Iterable[str]:
+        """The elements, each by its name."""
+        find = self.elements.find
+        return {find(i) for i in self.individuals}
+
+    def asserted(self, element: str) -> Label:
+        """The literals asserted at the members of ``element``; a clash where two members are asserted different."""
+        label = EMPTY
+        for member in self.elements.members(element):
+            label = join(label, self.literals.get(member, EMPTY))
+            if any(self.elements.find(other) == element for other in self.different.get(member, ())):
+                label = CLASH
+        return label
+
+    def neighbours(self, element: str) -> set[tuple[Role, str]]:
+        """(role, element) for every role assertion at ``element``, from its point of view."""
+        find = self.elements.find
+        return {(role, find(other)) for m in self.elements.members(element) for role, other in self.half_edges.get(m, ())}
+
+    def negatives(self, element: str) -> set[tuple[Role, str]]:
+        find = self.elements.find
+        return {(role, find(other)) for m in self.elements.members(element) for role, other in self.negative_edges.get(m, ())}
+
+    def unequal(self, element: str) -> set[str]:
+        find = self.elements.find
+        return {find(other) for m in self.elements.members(element) for other in self.different.get(m, ())}
+
+    def values(self, element: str) -> set[tuple[str, Literal]]:
+        return {v for m in self.elements.members(element) for v in self.data.get(m, ())}
+
+    def negative_values(self, element: str) -> set[tuple[str, Literal]]:
+        return {v for m in self.elements.members(element) for v in self.negative_data.get(m, ())}
+
+
+def role_assertion(role: Role, subject: str, object: str) -> ObjectPropertyAssertion:
+    """The assertion that a half-edge stands for."""
+    if role.inverted:
+        subject, object = object, subject
+    return ObjectPropertyAssertion(ObjectProperty(role.iri), subject, object)
+
+
+def atom_names(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+    """The class names in normalised ``assertions``, in order: they have to be atoms."""
+    found: dict[str, None] = {}
+    for assertion in assertions:
+        match assertion:
+            case ClassAssertion(Class(iri), _) | ClassAssertion(ObjectComplementOf(Class(iri)), _) if iri != NOTHING.iri:
+                found[iri] = None
+    return tuple(found)

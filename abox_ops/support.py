@@ -1,0 +1,137 @@
+"""From a contradiction back to assertions: a set of assertions around some elements that is inconsistent by itself.
+
+An add set holds told literals that came from afar, along role assertions that were then dropped. `supports` gives growing sets
+of assertions of A ∪ A⁺: first what the elements say themselves, then what gave them their literals, then whatever is near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from abox_ops.elements import ElementGraph
+from abox_ops.engine import AddSet
+from abox_ops.normal import normalise
+from abox_ops.told import EMPTY, Label, LabelSpace, join
+from shiq.abox import individuals_of
+from shiq.model import Assertion, ObjectPropertyAssertion
+from shiq.roles import Role, role_of
+
+
+class Supports:
+    """The growing sets for one add set."""
+
+    def __init__(self, space: LabelSpace, add_set: AddSet) -> None:
+        self.space, self.add_set = space, add_set
+        self._about: dict[str, tuple[Assertion, ...]] = {}
+
+    def about(self, individual: str) -> tuple[Assertion, ...]:
+        found = self._about.get(individual)
+        if found is None:
+            found = self._about[individual] = tuple(self.add_set.about(individual))
+        return found
+
+    def sets(self, individuals: Iterable[str]) -> Iterator[list[Assertion]]:
+        """Growing lists of assertions around ``individuals`` (members of one or more elements), the last one everything that
+        is connected with them by role assertions.
+
+        Stops because the individuals in play grow within a finite set.
+        """
+        inside = dict.fromkeys(individuals)
+        while True:
+            yield self._among(inside)
+            grown = dict(inside)
+            for individual in inside:
+                for other in self._suppliers(individual, inside, every=False):
+                    grown[other] = None
+            if len(grown) == len(inside):
+                break
+            inside = grown
+        while True:
+            grown = dict(inside)
+            for individual in inside:
+                for other in self._suppliers(individual, inside, every=True):
+                    grown[other] = None
+            if len(grown) == len(inside):
+                break
+            inside = grown
+            yield self._among(inside)
+        while True:
+            grown = dict(inside)
+            for individual in inside:
+                for assertion in self.about(individual):
+                    for other in individuals_of(assertion):
+                        grown[other] = None
+            if len(grown) == len(inside):
+                break
+            inside = grown
+            yield self._among(inside)
+
+    def _among(self, inside: Iterable[str]) -> list[Assertion]:
+        """The assertions that mention individuals of ``inside`` only."""
+        chosen = set(inside)
+        found = {
+            a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))
+        }
+        return sorted(found, key=repr)
+
+    def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
+        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or make it equal to another."""
+        label = self.add_set.label(individual)
+        own = self._own_label(individual)
+        missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
+        near: dict[str, int] = {}
+        for role, other in self._half_edges(individual):
+            if other in inside:
+                if missing != EMPTY:
+                    sent = self.space.sent(role, own, self.add_set.label(other)).subject
+                    missing = (missing[0] & ~sent[0], missing[1] & ~sent[1])
+            else:
+                near[other] = near.get(other, 0) + 1
+        if missing == EMPTY and not every:
+            yield from self._joining(individual, inside)
+            return
+        for role, other in self._half_edges(individual):
+            if other in inside:
+                continue
+            sent = self.space.sent(role, own, self.add_set.label(other)).subject
+            useful = sent[0] & missing[0], sent[1] & missing[1]
+            if useful != EMPTY:
+                yield other
+                if not every:
+                    missing = (missing[0] & ~useful[0], missing[1] & ~useful[1])
+                    if missing == EMPTY:
+                        break
+        yield from self._joining(individual, inside)
+
+    def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+        """Centres outside with role assertions to ``individual`` and to another of ``inside``: they may make the two equal;
+        and the individuals that are asserted the same or different."""
+        for assertion in self.about(individual):
+            if not isinstance(assertion, ObjectPropertyAssertion):
+                yield from (other for other in individuals_of(assertion) if other not in inside)
+        if not any(c.n for c in self.space.m_type):
+            return
+        for _, other in self._half_edges(individual):
+            if other not in inside and any(
+                third in inside and third != individual for _, third in self._half_edges(other)
+            ):
+                yield other
+
+    def _half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
+        for assertion in self.about(individual):
+            if isinstance(assertion, ObjectPropertyAssertion):
+                role = role_of(assertion.property)
+                if assertion.subject == individual:
+                    yield role, assertion.object
+                if assertion.object == individual:
+                    yield role.inverse, assertion.subject
+
+    def _own_label(self, individual: str) -> Label:
+        graph = ElementGraph(self.space.tbox)
+        label = EMPTY
+        for assertion in self.about(individual):
+            if len(individuals_of(assertion)) == 1:
+                for plain in normalise(assertion, self.space.tbox.roles).assertions:
+                    graph.add(plain)
+        label = join(label, graph.literals.get(individual, EMPTY))
+        return self.space.close(label)

@@ -1,0 +1,205 @@
+"""Told literals: what (T, A) is known to entail at one element without branching (THEORY.md 2.2).
+
+A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under unit propagation with local
+clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on labels alone, so they are
+computed once per distinct label or (role, label, label).
+
+A label *clashes* if a literal stands with its negation; where all literals of a clause are refuted it becomes `CLASH`, which
+holds every literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.roles import Role
+
+#: (positive, negative) bitmasks over the atoms.
+Label: TypeAlias = tuple[int, int]
+
+
+class CompiledClause(NamedTuple):
+    """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an m-type clause, else 0."""
+
+    index: int
+    body: int
+    head: int
+    branch_body: int
+    branch_head: int
+    n: int
+
+    def decided_at_centre(self, label: Label) -> bool:
+        """Whether a literal of ``label`` satisfies the clause at its centre."""
+        return bool(self.head & label[0] or self.body & label[1])
+
+    def decided_at_branch(self, label: Label) -> bool:
+        return bool(self.branch_head & label[0] or self.branch_body & label[1])
+
+
+class Sent(NamedTuple):
+    """What one role assertion sends: literals for its subject and for its object (a clash bit included)."""
+
+    subject: Label
+    object: Label
+
+
+EMPTY: Label = (0, 0)
+CLASH: Label = (-1, -1)
+NOTHING_SENT = Sent(EMPTY, EMPTY)
+
+
+def clashes(label: Label) -> bool:
+    return bool(label[0] & label[1])
+
+
+def join(first: Label, second: Label) -> Label:
+    return first[0] | second[0], first[1] | second[1]
+
+
+@dataclass
+class LabelSpace:
+    """The label calculus of one clausal TBox, memoised. ``data_mask``: the atoms that are data restrictions."""
+
+    tbox: ClausalTBox
+
+    def __post_init__(self) -> None:
+        ids = self.tbox.atom_ids
+        self.data_mask = sum(1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost))
+        self.at_least: dict[int, AtLeast] = {i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)}
+        compiled = [_compile(i, clause, ids) for i, clause in enumerate(self.tbox.clauses)]
+        self.compiled = compiled
+        self.m_type = [c for c in compiled if c.n]
+        self._local = [c for c in compiled if self.tbox.clauses[c.index].role is None]
+        self._by_atom: dict[int, list[CompiledClause]] = {}
+        for c in self._local:
+            for bit in bits(c.body | c.head):
+                self._by_atom.setdefault(bit, []).append(c)
+        self._by_role: dict[Role, list[CompiledClause]] = {}
+        for c in compiled:
+            role = self.tbox.clauses[c.index].role
+            if role is not None:
+                self._by_role.setdefault(role, []).append(c)
+        self._clauses_of: dict[Role, tuple[CompiledClause, ...]] = {}
+        self._closed: dict[Label, Label] = {}
+        self._sent: dict[tuple[Role, Label, Label], Sent] = {}
+        self._units = [c for c in self._local if (c.body | c.head).bit_count() <= 1]
+
+    def visible(self, label: Label) -> Label:
+        """``label`` without negated data restrictions, which only mirror data assertions."""
+        return label[0], label[1] & ~self.data_mask
+
+    def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
+        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches (through ⊑*)."""
+        found = self._clauses_of.get(role)
+        if found is None:
+            found = tuple(c for s in self.tbox.roles.superroles(role) for c in self._by_role.get(s, ()))
+            found = self._clauses_of[role] = tuple(sorted(found))
+        return found
+
+    def close(self, label: Label) -> Label:
+        """The closure of ``label`` under unit propagation with local clauses.
+
+        Stops because every step adds a literal of finitely many.
+        """
+        found = self._closed.get(label)
+        if found is None:
+            found = self._propagate(label)
+            self._closed[label] = self._closed[found] = found
+        return found
+
+    def _propagate(self, label: Label) -> Label:
+        positive, negative = label
+        if positive & negative:
+            return label
+        queue = list(self._units)
+        for bit in bits(positive | negative):
+            queue.extend(self._by_atom.get(bit, ()))
+        while queue:
+            c = queue.pop()
+            if c.head & positive or c.body & negative:
+                continue
+            head, body = c.head & ~negative, c.body & ~positive
+            open_literals = head.bit_count() + body.bit_count()
+            if open_literals > 1:
+                continue
+            if not open_literals:
+                return CLASH
+            positive |= head
+            negative |= body
+            if positive & negative:
+                return positive, negative
+            queue.extend(self._by_atom.get((head | body).bit_length() - 1, ()))
+        return positive, negative
+
+    def sent(self, role: Role, subject: Label, object: Label) -> Sent:
+        """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""
+        key = (role, subject, object)
+        found = self._sent.get(key)
+        if found is None:
+            to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
+            back_object, back_subject = self._one_way(self.clauses_of(role.inverse), object, subject)
+            found = Sent(
+                _beyond(join(to_subject, back_subject), subject),
+                _beyond(join(to_object, back_object), object),
+            )
+            if found == NOTHING_SENT:
+                found = NOTHING_SENT
+            self._sent[key] = found
+        return found
+
+    def _one_way(self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label) -> tuple[Label, Label]:
+        to_centre, to_branch = EMPTY, EMPTY
+        for c in clauses:
+            if c.n or c.decided_at_centre(centre) or c.decided_at_branch(branch):
+                continue
+            head, body = c.head & ~centre[1], c.body & ~centre[0]
+            branch_head, branch_body = c.branch_head & ~branch[1], c.branch_body & ~branch[0]
+            at_centre, at_branch = (head | body), (branch_head | branch_body)
+            open_literals = head.bit_count() + body.bit_count() + branch_head.bit_count() + branch_body.bit_count()
+            if open_literals > 1:
+                continue
+            if not open_literals:
+                to_centre = CLASH
+            elif at_centre:
+                to_centre = join(to_centre, (head, body))
+            elif at_branch:
+                to_branch = join(to_branch, (branch_head, branch_body))
+        return to_centre, to_branch
+
+
+def bits(mask: int) -> list[int]:
+    """The positions of the set bits of ``mask``, ascending.
+
+    >>> bits(0b1010)
+    [1, 3]
+    """
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+def _beyond(label: Label, known: Label) -> Label:
+    return label[0] & ~known[0], label[1] & ~known[1]
+
+
+def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledClause:
+    def mask(atoms: tuple[Atom, ...]) -> int:
+        found = 0
+        for atom in atoms:
+            found |= 1 << ids[atom]
+        return found
+
+    return CompiledClause(
+        index,
+        mask(clause.body),
+        mask(clause.head),
+        mask(clause.branch_body),
+        mask(clause.branch_head),
+        clause.at_most,
+    )

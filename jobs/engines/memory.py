@@ -1,0 +1,173 @@
+"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental. The reference for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from abox_ops.add_set import Closure, clausal, told_labels
+from abox_ops.data import DataView
+from abox_ops.definition7 import definition7
+from abox_ops.elements import ElementGraph, atom_names
+from abox_ops.engine import CRITERIA, NamedModule
+from abox_ops.everything import everything
+from abox_ops.kept import kept_assertions
+from abox_ops.modules import modules
+from abox_ops.normal import definitions, normalise
+from abox_ops.told import EMPTY, Label, LabelSpace
+from shiq.abox import ABox, individuals_of
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.errors import UsageError
+from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.roles import RoleBox, role_box
+from simplify import SimplifiedTBox, simplify
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryAddSet:
+    """See `abox_ops.engine.AddSet`."""
+
+    tbox: ClausalTBox
+    base: MemoryKnowledgeBase
+    inserted: frozenset[Assertion]
+    whole: ElementGraph
+    closure: Closure
+
+    @cached_property
+    def modules(self) -> Sequence[NamedModule]:
+        members = {e: self.whole.elements.members(e) for e in self.closure.kept.labels}
+        return modules(self.closure.kept, members)
+
+    @property
+    def contradictory(self) -> Sequence[tuple[str, ...]]:
+        return sorted(self.whole.elements.members(e) for e in self.closure.contradictory)
+
+    @property
+    def insertions(self) -> int:
+        return len(self.inserted)
+
+    @cached_property
+    def size(self) -> int:
+        return sum(1 for _ in self.kept())
+
+    @property
+    def pulled_in(self) -> int:
+        return len(self.closure.seen - self.closure.touched)
+
+    def kept(self) -> Iterator[Assertion]:
+        return kept_assertions(self.closure, self.whole.elements, self.about, self.base.roles)
+
+    def about(self, individual: str) -> Sequence[Assertion]:
+        found = set(self.base.by_individual.get(individual, ())) | {a for a in self.inserted if individual in individuals_of(a)}
+        return sorted(found, key=repr)
+
+    def label(self, individual: str) -> Label:
+        element = self.whole.elements.find(individual)
+        found = self.closure.labels.get(element)
+        return self.base.labels.get(self.base.graph.elements.find(individual), EMPTY) if found is None else found
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        return assertion in self.inserted
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryKnowledgeBase:
+    """(T, A) on dictionaries. See `abox_ops.engine.KnowledgeBase`."""
+
+    source: TBox
+    assertions: frozenset[Assertion]
+    extra: tuple[SubClassOf | Class, ...]
+    simplified: SimplifiedTBox
+    roles: RoleBox = field(default_factory=RoleBox)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
+        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        assertions = frozenset(abox)
+        roles = role_box(tbox.axioms)
+        extra = vocabulary(sorted(assertions, key=repr), roles)
+        return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
+
+    def __len__(self) -> int:
+        return len(self.assertions)
+
+    @cached_property
+    def by_individual(self) -> dict[str, list[Assertion]]:
+        found: dict[str, list[Assertion]] = {}
+        for assertion in self.assertions:
+            for individual in set(individuals_of(assertion)):
+                found.setdefault(individual, []).append(assertion)
+        return found
+
+    @cached_property
+    def _asserted(self) -> ElementGraph:
+        """The graph by assertions alone, with sameAs."""
+        return self._graph(self.simplified.clauses)
+
+    @cached_property
+    def _told(self) -> tuple[ElementGraph, dict[str, Label]]:
+        graph = self._asserted.extended(self.simplified.clauses, ())
+        space = LabelSpace(self.simplified.clauses)
+        return graph, told_labels(space, DataView(space, _theory(space.tbox)), graph)
+
+    @property
+    def graph(self) -> ElementGraph:
+        """The element graph with entailed equalities."""
+        return self._told[0]
+
+    @property
+    def labels(self) -> dict[str, Label]:
+        """told of every element."""
+        return self._told[1]
+
+    def _graph(self, tbox: ClausalTBox) -> ElementGraph:
+        graph = ElementGraph(tbox)
+        for assertion in self.assertions:
+            for plain in normalise(assertion, self.roles).assertions:
+                graph.add(plain)
+            graph.individuals.update(individuals_of(assertion))
+        return graph
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> MemoryAddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        if criterion not in CRITERIA:
+            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        batch = frozenset(insertions)
+        removed = (frozenset(deletions) - batch) & self.assertions
+        base = MemoryKnowledgeBase.build(self.source, self.assertions - removed) if removed else self
+        return base._insert(batch - base.assertions, criterion)
+
+    def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
+        batch = sorted(inserted, key=repr)
+        extra = (*self.extra, *(x for x in vocabulary(batch, self.roles) if x not in set(self.extra)))
+        simplified = self.simplified if extra == self.extra else simplify(self.source, extra)
+        plain = [p for a in batch for p in normalise(a, self.roles).assertions]
+        individuals = {i for a in batch for i in individuals_of(a)}
+        if criterion == "clausal":
+            tbox = simplified.clauses
+            whole = self.graph.extended(tbox, plain)
+            whole.individuals |= individuals
+            space = LabelSpace(tbox)
+            closure = clausal(space, DataView(space, _theory(tbox)), self.graph, self.labels, whole, plain)
+        else:
+            tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
+            old = self._graph(tbox)
+            whole = old.extended(tbox, plain)
+            whole.individuals |= individuals
+            if criterion == "definition7":
+                closure = definition7(simplified, _theory(tbox), old, whole, plain)
+            else:
+                closure = everything(tbox, _theory(tbox), whole, plain)
+        return MemoryAddSet(tbox, self, inserted, whole, closure)
+
+
+def vocabulary(assertions: Sequence[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
+    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names."""
+    plain = (p for a in assertions for p in normalise(a, roles).assertions)
+    return (*definitions(assertions, roles), *(Class(name) for name in atom_names(plain)))
+
+
+def _theory(tbox: ClausalTBox) -> DataTheory:
+    return DataTheory(tbox.definitions, tbox.roles)

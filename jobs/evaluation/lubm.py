@@ -1,0 +1,178 @@
+"""LUBM data of any size, from a seed: the TBox, the data, and an insertion batch with planted contradictions.
+
+`generate` writes into a directory
+
+* ``tbox.owl``: LUBM's TBox, or its disjointness variant, as RDF/XML;
+* ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments;
+* with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see `jobs.evaluation.lubm_faults`.
+
+It keeps one department at a time. The recipe is told in data/lubm/README.md.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+from jobs.evaluation import lubm_profile as profile
+from jobs.evaluation.lubm_batch import Batch
+from jobs.evaluation.lubm_department import RDF_TYPE, Department, Draws, Universities, department
+from jobs.evaluation.lubm_faults import Fault, Planting
+from jobs.evaluation.lubm_tbox import NAMESPACE, lubm_tbox
+from jobs.evaluation.rdfxml import tbox_as_rdfxml
+from shiq.errors import UsageError
+
+ONTOLOGY = NAMESPACE.rstrip("#")
+#: Called with the departments written and the departments in all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class GenerationReport:
+    """What `generate` wrote. Counts are of distinct triples; ``insertions`` includes the planted ones, ``culprits`` counts these."""
+
+    out: Path
+    universities: int
+    seed: int
+    departments: int
+    triples: int
+    class_assertions: int
+    role_assertions: int
+    data_assertions: int
+    insertions: int
+    faults: int
+    culprits: int
+    files: tuple[str, ...]
+    seconds: float
+
+
+def plan(universities: int, seed: int) -> list[int]:
+    """How many departments each university has."""
+    return list(islice(profile.departments(random.Random(f"lubm departments {seed}")), universities))
+
+
+def departments(universities: int, seed: int) -> Iterator[Department]:
+    """The data, department by department: every triple of it once, in the departments' ``lines``."""
+    draws = Draws(random.Random(f"lubm data {seed}"))
+    known = Universities(universities)
+    for university, many in enumerate(plan(universities, seed)):
+        for number in range(many):
+            yield department(number, university, draws, known)
+
+
+def generate(
+    universities: int,
+    seed: int,
+    out: Path,
+    *,
+    disjointness: bool = False,
+    faults: int | None = None,
+    progress: Progress | None = None,
+) -> GenerationReport:
+    """Writes LUBM data of so many universities into the directory ``out``, which is made if need be.
+
+    ``faults``: also write a batch of 5 % of the data with so many planted contradictions (0: a clean batch); it implies the
+    variant of the TBox that ``disjointness`` asks for, since LUBM's own cannot be contradicted.
+    Raises UsageError for numbers out of range.
+    """
+    if universities < 1:
+        raise UsageError(f"{universities} universities cannot be generated", "Ask for at least one.")
+    started = time.perf_counter()
+    total = sum(plan(universities, seed))
+    planting = None if faults is None else Planting(faults, total, random.Random(f"lubm faults {seed}"))
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "tbox.owl").write_text(tbox_as_rdfxml(lubm_tbox(disjointness or planting is not None), ONTOLOGY), encoding="utf-8")
+    files = ["tbox.owl", "abox.nt.gz"]
+    counts = _Counts()
+    with ExitStack() as stack:
+        raw = stack.enter_context((out / "abox.nt.gz").open("wb"))
+        abox = stack.enter_context(gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0))
+        batch = None
+        if planting is not None:
+            batch = _BatchFiles(out, stack, Batch(random.Random(f"lubm batch {seed}")), planting)
+            files += batch.names
+        for done, made in enumerate(departments(universities, seed), 1):
+            abox.write("".join(made.lines).encode())
+            counts.add(made.lines)
+            if batch is not None:
+                batch.write(made)
+            if progress is not None:
+                progress(done, total)
+    return GenerationReport(
+        out,
+        universities,
+        seed,
+        total,
+        counts.triples,
+        counts.class_assertions,
+        counts.triples - counts.class_assertions - counts.data_assertions,
+        counts.data_assertions,
+        batch.lines if batch else 0,
+        faults or 0,
+        batch.culprits if batch else 0,
+        tuple(files),
+        time.perf_counter() - started,
+    )
+
+
+@dataclass
+class _Counts:
+    triples: int = 0
+    class_assertions: int = 0
+    data_assertions: int = 0
+
+    def add(self, lines: list[str]) -> None:
+        self.triples += len(lines)
+        self.class_assertions += sum(RDF_TYPE in line for line in lines)
+        self.data_assertions += sum(line.endswith('" .\n') for line in lines)
+
+
+class _BatchFiles:
+    """insert.nt, culprits.nt and faults.json, written department by department."""
+
+    names = ("insert.nt", "culprits.nt", "faults.json")
+
+    def __init__(self, out: Path, stack: ExitStack, batch: Batch, planting: Planting) -> None:
+        self._insert, self._culprits, self._faults = (
+            stack.enter_context((out / name).open("w", encoding="utf-8", newline="\n")) for name in self.names
+        )
+        self._batch = batch
+        self._planting = planting
+        self.lines = 0
+        self.culprits = 0
+        self._first = True
+        self._faults.write("[")
+        stack.callback(self._close)
+
+    def write(self, made: Department) -> None:
+        faults, reserved = self._planting.plant(made)
+        planted = [line for fault in faults for line in fault.insertions]
+        lines = self._batch.insertions(made, reserved, planted)
+        places = {line: self.lines + i for i, line in enumerate(lines, 1)}
+        self.lines += len(lines)
+        self.culprits += len(planted)
+        self._insert.writelines(lines)
+        self._culprits.writelines(planted)
+        for fault in faults:
+            self._describe(fault, places, self._faults)
+
+    def _describe(self, fault: Fault, places: dict[str, int], file: TextIO) -> None:
+        entry = {
+            "kind": fault.kind,
+            "form": fault.form,
+            "lines": [places[line] for line in fault.insertions],
+            "insertions": [line.rstrip("\n") for line in fault.insertions],
+        }
+        file.write(("\n" if self._first else ",\n") + json.dumps(entry))
+        self._first = False
+
+    def _close(self) -> None:
+        self._faults.write("\n]\n")

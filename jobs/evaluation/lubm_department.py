@@ -1,0 +1,221 @@
+"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a planted fault may build on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jobs.evaluation import lubm_profile as profile
+from jobs.evaluation.lubm_profile import below, deck, sample, shuffle, stratified
+from jobs.evaluation.lubm_tbox import NAMESPACE
+from shiq.model import RDF
+
+RDF_TYPE = f"<{RDF}type>"
+
+
+def predicate(name: str) -> str:
+    """The name in LUBM's namespace, as an N-Triples term."""
+    return f"<{NAMESPACE}{name}>"
+
+
+def university_term(number: int) -> str:
+    return f"<http://www.University{number}.edu>"
+
+
+def _types(name: str) -> str:
+    return f" {RDF_TYPE} {predicate(name)} .\n"
+
+
+_TYPE = {
+    name: _types(name)
+    for name in (
+        *profile.FACULTY,
+        *("University", "Department", "ResearchGroup", "Course", "GraduateCourse", "Publication"),
+        *("UndergraduateStudent", "GraduateStudent", "TeachingAssistant", "ResearchAssistant"),
+    )
+}
+_NAME, _EMAIL, _INTEREST = (f" {predicate(p)} " for p in ("name", "emailAddress", "researchInterest"))
+_TELEPHONE = f' {predicate("telephone")} "xxx-xxx-xxxx" .\n'
+_TEACHER_OF, _TAKES, _ASSISTS, _ADVISOR, _AUTHOR, _WORKS_FOR, _MEMBER_OF, _HEAD_OF, _INSIDE = (
+    f" {predicate(p)} "
+    for p in (
+        *("teacherOf", "takesCourse", "teachingAssistantOf", "advisor", "publicationAuthor"),
+        *("worksFor", "memberOf", "headOf", "subOrganizationOf"),
+    )
+)
+_UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE = (
+    f" {predicate(p)} " for p in ("undergraduateDegreeFrom", "mastersDegreeFrom", "doctoralDegreeFrom")
+)
+
+
+@dataclass
+class Draws:
+    """The stratified draws of one data set; they run on from department to department."""
+
+    rng: random.Random
+    faculty: dict[str, Iterator[int]] = field(init=False)
+    publications: dict[str, Iterator[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rng = self.rng
+        self.faculty = {rank: deck(rng, bounds) for rank, bounds in profile.FACULTY.items()}
+        self.publications = {rank: deck(rng, bounds) for rank, bounds in profile.PUBLICATIONS.items()}
+        self.courses = deck(rng, profile.COURSES)
+        self.graduate_courses = deck(rng, profile.COURSES)
+        self.research_groups = deck(rng, profile.RESEARCH_GROUPS)
+        self.undergraduates = stratified(rng, profile.UNDERGRADUATES_PER_FACULTY)
+        self.graduates = stratified(rng, profile.GRADUATES_PER_FACULTY)
+        self.teaching_assistants = stratified(rng, profile.TEACHING_ASSISTANTS)
+        self.research_assistants = stratified(rng, profile.RESEARCH_ASSISTANTS)
+        self.undergraduate_takes = deck(rng, profile.UNDERGRADUATE_TAKES)
+        self.graduate_takes = deck(rng, profile.GRADUATE_TAKES)
+        self.graduate_publications = deck(rng, profile.GRADUATE_PUBLICATIONS)
+        self.advised = deck(rng, (1, profile.ADVISED))
+
+
+@dataclass
+class Department:
+    """The triples of one department, and who is who in it; every term is written as in N-Triples."""
+
+    term: str
+    university: str
+    lines: list[str] = field(default_factory=list)
+    head: str = ""
+    teachers: list[tuple[str, str]] = field(default_factory=list)  # with one course each of them teaches
+    professors: list[str] = field(default_factory=list)
+    courses: list[str] = field(default_factory=list)
+    graduate_courses: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    undergraduates: list[str] = field(default_factory=list)
+    graduates: list[str] = field(default_factory=list)
+    assistants: list[tuple[str, str]] = field(default_factory=list)  # with the course
+    advised: list[tuple[str, str]] = field(default_factory=list)  # undergraduates with their advisor
+
+
+class Universities:
+    """The universities that degrees come from; each is typed where it is first mentioned."""
+
+    def __init__(self, universities: int) -> None:
+        self._seen = bytearray(max(universities, profile.UNIVERSITIES))
+
+    def mention(self, number: int, lines: list[str]) -> str:
+        term = university_term(number)
+        if not self._seen[number]:
+            self._seen[number] = 1
+            lines.append(term + _TYPE["University"])
+        return term
+
+    def any(self, rng: random.Random, lines: list[str]) -> str:
+        return self.mention(below(rng, len(self._seen)), lines)
+
+
+def department(number: int, university: int, draws: Draws, universities: Universities) -> Department:
+    """The department of that number, drawn after the profile; the first one of a university brings the university along."""
+    host = f"Department{number}.University{university}.edu"
+    made = Department(f"<http://www.{host}>", university_term(university))
+    lines = made.lines
+    if number == 0:
+        universities.mention(university, lines)
+        lines.append(f'{made.university}{_NAME}"University{university}" .\n')
+    lines += (
+        made.term + _TYPE["Department"],
+        f'{made.term}{_NAME}"Department{number}" .\n',
+        f"{made.term}{_INSIDE}{made.university} .\n",
+    )
+    publications = _faculty(made, host, draws, universities)
+    for i in range(next(draws.research_groups)):
+        group = f"<http://www.{host}/ResearchGroup{i}>"
+        lines += (group + _TYPE["ResearchGroup"], f"{group}{_INSIDE}{made.term} .\n")
+        made.groups.append(group)
+    members = len(made.teachers)
+    _undergraduates(made, host, draws, round(next(draws.undergraduates) * members))
+    _graduates(made, host, draws, universities, round(next(draws.graduates) * members), publications)
+    return made
+
+
+def _faculty(made: Department, host: str, draws: Draws, universities: Universities) -> list[str]:
+    """The faculty with their courses, degrees and publications; gives the publications that a student may have a hand in."""
+    rng, lines = draws.rng, made.lines
+    shared: list[str] = []
+    numbers = {rank: next(draws.faculty[rank]) for rank in profile.FACULTY}
+    head = below(rng, numbers["FullProfessor"])
+    for rank, many in numbers.items():
+        for i in range(many):
+            name = f"{rank}{i}"
+            person = f"<http://www.{host}/{name}>"
+            lines += (person + _TYPE[rank], f'{person}{_NAME}"{name}" .\n')
+            for level, courses, many_courses in (
+                ("Course", made.courses, next(draws.courses)),
+                ("GraduateCourse", made.graduate_courses, next(draws.graduate_courses)),
+            ):
+                for _ in range(many_courses):
+                    title = f"{level}{len(courses)}"
+                    course = f"<http://www.{host}/{title}>"
+                    lines += (f"{person}{_TEACHER_OF}{course} .\n", course + _TYPE[level], f'{course}{_NAME}"{title}" .\n')
+                    courses.append(course)
+            made.teachers.append((person, made.courses[-1]))
+            for degree in (_UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE):
+                source = universities.any(rng, lines)
+                lines.append(f"{person}{degree}{source} .\n")
+            lines += (f"{person}{_WORKS_FOR}{made.term} .\n", f'{person}{_EMAIL}"{name}@{host}" .\n', person + _TELEPHONE)
+            if rank != "Lecturer":
+                made.professors.append(person)
+                lines.append(f'{person}{_INTEREST}"Research{below(rng, profile.RESEARCH_INTERESTS)}" .\n')
+                if rank == "FullProfessor" and i == head:
+                    made.head = person
+                    lines.append(f"{person}{_HEAD_OF}{made.term} .\n")
+            for k in range(next(draws.publications[rank])):
+                publication = f"<http://www.{host}/{name}/Publication{k}>"
+                shared.append(publication)
+                lines += (
+                    publication + _TYPE["Publication"],
+                    f'{publication}{_NAME}"Publication{k}" .\n',
+                    f"{publication}{_AUTHOR}{person} .\n",
+                )
+    return shared
+
+
+def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> None:
+    rng, lines = draws.rng, made.lines
+    for i in range(many):
+        student = _student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
+        made.undergraduates.append(student)
+        lines += (f"{student}{_TAKES}{course} .\n" for course in sample(rng, made.courses, next(draws.undergraduate_takes)))
+        if next(draws.advised) == 1:
+            advisor = made.professors[below(rng, len(made.professors))]
+            lines.append(f"{student}{_ADVISOR}{advisor} .\n")
+            made.advised.append((student, advisor))
+
+
+def _graduates(made: Department, host: str, draws: Draws, universities: Universities, many: int, publications: list[str]) -> None:
+    rng, lines = draws.rng, made.lines
+    teaching = min(round(next(draws.teaching_assistants) * many), len(made.courses))
+    research = round(next(draws.research_assistants) * many)
+    assisted = sample(rng, made.courses, teaching)
+    for i, place in enumerate(shuffle(rng, list(range(many)))):
+        student = _student(made, host, f"GraduateStudent{i}", "GraduateStudent")
+        made.graduates.append(student)
+        lines += (f"{student}{_TAKES}{course} .\n" for course in sample(rng, made.graduate_courses, next(draws.graduate_takes)))
+        degree = universities.any(rng, lines)
+        advisor = made.professors[below(rng, len(made.professors))]
+        lines += (f"{student}{_UNDERGRADUATE_DEGREE}{degree} .\n", f"{student}{_ADVISOR}{advisor} .\n")
+        if place < teaching:
+            lines += (student + _TYPE["TeachingAssistant"], f"{student}{_ASSISTS}{assisted[place]} .\n")
+            made.assistants.append((student, assisted[place]))
+        elif place < teaching + research:
+            lines.append(student + _TYPE["ResearchAssistant"])
+        for publication in sample(rng, publications, next(draws.graduate_publications)):
+            lines.append(f"{publication}{_AUTHOR}{student} .\n")
+
+
+def _student(made: Department, host: str, name: str, kind: str) -> str:
+    student = f"<http://www.{host}/{name}>"
+    made.lines += (
+        student + _TYPE[kind],
+        f'{student}{_NAME}"{name}" .\n',
+        f"{student}{_MEMBER_OF}{made.term} .\n",
+        f'{student}{_EMAIL}"{name}@{host}" .\n',
+        student + _TELEPHONE,
+    )
+    return student

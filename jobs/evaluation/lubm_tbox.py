@@ -1,0 +1,220 @@
+"""LUBM's TBox as our own values, its disjointness variant, and both written as RDF/XML.
+
+The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the axioms say the same; what it writes in
+the style of OWL 1 (`intersectionOf` on a named class) is an OWL 2 equivalence here.
+
+The *variant* adds axioms that can be contradicted (univ-bench has none). Every one of them is true of the data as generated, and of the data
+with objects exchanged between assertions of one predicate: see data/lubm/README.md.
+"""
+
+from __future__ import annotations
+
+from shiq.model import (
+    XSD,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    DataAllValuesFrom,
+    DataProperty,
+    DataPropertyDomain,
+    DataPropertyRange,
+    Datatype,
+    DatatypeRestriction,
+    DisjointClasses,
+    DisjointObjectProperties,
+    EquivalentClasses,
+    FunctionalDataProperty,
+    FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
+    InverseObjectProperties,
+    Literal,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectIntersectionOf,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectProperty,
+    ObjectPropertyDomain,
+    ObjectPropertyRange,
+    ObjectSomeValuesFrom,
+    Signature,
+    SubClassOf,
+    SubObjectPropertyOf,
+    TBox,
+    TransitiveObjectProperty,
+)
+
+NAMESPACE = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
+
+#: Named superclasses of each class.
+_SUPERCLASSES = {
+    "AdministrativeStaff": ("Employee",),
+    "Article": ("Publication",),
+    "AssistantProfessor": ("Professor",),
+    "AssociateProfessor": ("Professor",),
+    "Book": ("Publication",),
+    "Chair": ("Professor",),
+    "ClericalStaff": ("AdministrativeStaff",),
+    "College": ("Organization",),
+    "ConferencePaper": ("Article",),
+    "Course": ("Work",),
+    "Dean": ("Professor",),
+    "Department": ("Organization",),
+    "Director": (),
+    "Employee": (),
+    "Faculty": ("Employee",),
+    "FullProfessor": ("Professor",),
+    "GraduateCourse": ("Course",),
+    "GraduateStudent": ("Person",),
+    "Institute": ("Organization",),
+    "JournalArticle": ("Article",),
+    "Lecturer": ("Faculty",),
+    "Manual": ("Publication",),
+    "Organization": (),
+    "Person": (),
+    "PostDoc": ("Faculty",),
+    "Professor": ("Faculty",),
+    "Program": ("Organization",),
+    "Publication": (),
+    "Research": ("Work",),
+    "ResearchAssistant": ("Person",),
+    "ResearchGroup": ("Organization",),
+    "Schedule": (),
+    "Software": ("Publication",),
+    "Specification": ("Publication",),
+    "Student": (),
+    "SystemsStaff": ("AdministrativeStaff",),
+    "TeachingAssistant": (),
+    "TechnicalReport": ("Article",),
+    "UndergraduateStudent": ("Student",),
+    "University": ("Organization",),
+    "UnofficialPublication": ("Publication",),
+    "VisitingProfessor": ("Professor",),
+    "Work": (),
+}
+#: A necessary restriction ∃property.filler.
+_NECESSARY = {"GraduateStudent": ("takesCourse", "GraduateCourse"), "ResearchAssistant": ("worksFor", "ResearchGroup")}
+#: Defined classes: a named operand (or none) and ∃property.filler.
+_DEFINED = {
+    "Chair": ("Person", "headOf", "Department"),
+    "Dean": ("", "headOf", "College"),
+    "Director": ("Person", "headOf", "Program"),
+    "Employee": ("Person", "worksFor", "Organization"),
+    "Student": ("Person", "takesCourse", "Course"),
+    "TeachingAssistant": ("Person", "teachingAssistantOf", "Course"),
+}
+#: Object properties: domain, range, superproperty ("" for none).
+_OBJECT = {
+    "advisor": ("Person", "Professor", ""),
+    "affiliatedOrganizationOf": ("Organization", "Organization", ""),
+    "affiliateOf": ("Organization", "Person", ""),
+    "degreeFrom": ("Person", "University", ""),
+    "doctoralDegreeFrom": ("Person", "University", "degreeFrom"),
+    "hasAlumnus": ("University", "Person", ""),
+    "headOf": ("", "", "worksFor"),
+    "listedCourse": ("Schedule", "Course", ""),
+    "mastersDegreeFrom": ("Person", "University", "degreeFrom"),
+    "member": ("Organization", "Person", ""),
+    "memberOf": ("", "", ""),
+    "orgPublication": ("Organization", "Publication", ""),
+    "publicationAuthor": ("Publication", "Person", ""),
+    "publicationDate": ("Publication", "", ""),
+    "publicationResearch": ("Publication", "Research", ""),
+    "researchProject": ("ResearchGroup", "Research", ""),
+    "softwareDocumentation": ("Software", "Publication", ""),
+    "softwareVersion": ("Software", "", ""),
+    "subOrganizationOf": ("Organization", "Organization", ""),
+    "takesCourse": ("", "", ""),
+    "teacherOf": ("Faculty", "Course", ""),
+    "teachingAssistantOf": ("TeachingAssistant", "Course", ""),
+    "tenured": ("Professor", "", ""),
+    "undergraduateDegreeFrom": ("Person", "University", "degreeFrom"),
+    "worksFor": ("", "", "memberOf"),
+}
+_INVERSES = (("degreeFrom", "hasAlumnus"), ("hasAlumnus", "degreeFrom"), ("memberOf", "member"))
+#: Data properties: domain ("" for none).
+_DATA = {
+    "age": "Person",
+    "emailAddress": "Person",
+    "name": "",
+    "officeNumber": "",
+    "researchInterest": "",
+    "telephone": "Person",
+    "title": "Person",
+}
+
+
+def _class(name: str) -> Class:
+    return Class(NAMESPACE + name)
+
+
+def _role(name: str) -> ObjectProperty:
+    return ObjectProperty(NAMESPACE + name)
+
+
+def _some(role: str, filler: str) -> ObjectSomeValuesFrom:
+    return ObjectSomeValuesFrom(_role(role), _class(filler))
+
+
+def _integers(*facets: tuple[str, int]) -> DatatypeRestriction:
+    integer = Datatype(XSD + "integer")
+    return DatatypeRestriction(integer, tuple((XSD + facet, Literal(str(n), integer.iri)) for facet, n in facets))
+
+
+def _univ_bench() -> list[Axiom]:
+    axioms: list[Axiom] = []
+    for name, supers in _SUPERCLASSES.items():
+        axioms += (SubClassOf(_class(name), _class(sup)) for sup in supers)
+        if name in _NECESSARY:
+            axioms.append(SubClassOf(_class(name), _some(*_NECESSARY[name])))
+        if name in _DEFINED:
+            operand, role, filler = _DEFINED[name]
+            some = _some(role, filler)
+            axioms.append(EquivalentClasses((_class(name), ObjectIntersectionOf((_class(operand), some)) if operand else some)))
+    for name, (domain, range, sup) in _OBJECT.items():
+        if domain:
+            axioms.append(ObjectPropertyDomain(_role(name), _class(domain)))
+        if range:
+            axioms.append(ObjectPropertyRange(_role(name), _class(range)))
+        if sup:
+            axioms.append(SubObjectPropertyOf(_role(name), _role(sup)))
+    axioms += (InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
+    axioms.append(TransitiveObjectProperty(_role("subOrganizationOf")))
+    axioms += (DataPropertyDomain(DataProperty(NAMESPACE + name), _class(domain)) for name, domain in _DATA.items() if domain)
+    return axioms
+
+
+def _variant() -> list[Axiom]:
+    age = DataProperty(NAMESPACE + "age")
+    inside = _role("subOrganizationOf")
+    return [
+        DisjointClasses(tuple(map(_class, ("Person", "Organization", "Work", "Publication")))),
+        SubClassOf(_class("ResearchGroup"), ObjectAllValuesFrom(inside, ObjectComplementOf(_class("ResearchGroup")))),
+        SubClassOf(_class("Institute"), ObjectAllValuesFrom(inside, ObjectComplementOf(_class("University")))),
+        SubClassOf(
+            _class("VisitingProfessor"),
+            ObjectAllValuesFrom(ObjectInverseOf(_role("advisor")), ObjectComplementOf(_class("UndergraduateStudent"))),
+        ),
+        DisjointObjectProperties((_role("takesCourse"), _role("teacherOf"))),
+        AsymmetricObjectProperty(_role("advisor")),
+        FunctionalObjectProperty(_role("headOf")),
+        InverseFunctionalObjectProperty(_role("headOf")),
+        InverseFunctionalObjectProperty(_role("teacherOf")),
+        SubClassOf(_class("Person"), ObjectMaxCardinality(2, _role("advisor"))),
+        SubClassOf(_class("TeachingAssistant"), ObjectMaxCardinality(2, _role("teachingAssistantOf"))),
+        SubClassOf(_class("UndergraduateStudent"), ObjectMaxCardinality(1, _role("takesCourse"), _class("GraduateCourse"))),
+        FunctionalDataProperty(age),
+        DataPropertyRange(age, _integers(("minInclusive", 0), ("maxInclusive", 150))),
+        SubClassOf(_class("GraduateStudent"), DataAllValuesFrom(age, _integers(("minInclusive", 16)))),
+        DataPropertyRange(DataProperty(NAMESPACE + "telephone"), Datatype(XSD + "string")),
+    ]
+
+
+def lubm_tbox(disjointness: bool = False) -> TBox:
+    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with disjointness, identity and cardinality."""
+    signature = Signature(
+        classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),
+        object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
+        data_properties=frozenset(NAMESPACE + name for name in _DATA),
+    )
+    return TBox(tuple(_univ_bench() + (_variant() if disjointness else [])), signature)

@@ -1,0 +1,185 @@
+"""The manifest of a store: one small JSON file that names the snapshot, replaced as a whole.
+
+Everything else is written before it and never changed afterwards, so that a crash at any moment leaves the snapshot that the
+manifest names: the old one, or the new one, never a mixture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jobs.store.values import encode
+from shiq.errors import StoreError
+from shiq.model import TBox
+from shiq.verdict import Verdict
+
+MANIFEST = "store.json"
+FORMAT = "shiq-store"
+VERSION = 1
+TABLES = "tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and which kinds of leftovers.
+
+    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; 0 stands for the snapshot being written.
+    Only a CONSISTENT one makes the store a base for checks.
+    """
+
+    tbox_hash: str
+    reasoner: str
+    date: str
+    verdict: Verdict
+    snapshot: int = 0
+    leftovers: tuple[str, ...] = ()
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict.value, "leftovers": list(self.leftovers)}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Certificate:
+        return Certificate(**{**value, "verdict": Verdict(value["verdict"]), "leftovers": tuple(value["leftovers"])})
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a snapshot, by its path within the store."""
+
+    path: str
+    bytes: int
+    rows: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A table of a snapshot: the version of the Delta table, and the files that this version consists of."""
+
+    version: int
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table to be opened."""
+
+    snapshot: int
+    created: str
+    assertions: int
+    tbox_hash: str
+    tables: Mapping[str, TableVersion]
+    documents: Mapping[str, DataFile]
+    certificate: Certificate | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def tbox_hash(tbox: TBox) -> str:
+    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it) and its vocabulary."""
+    text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_manifest(store: Path, manifest: Manifest) -> None:
+    """Puts ``manifest`` in the place of the old one, in one step, durably."""
+    value = {
+        "format": FORMAT,
+        "version": VERSION,
+        "snapshot": manifest.snapshot,
+        "created": manifest.created,
+        "assertions": manifest.assertions,
+        "tbox_hash": manifest.tbox_hash,
+        "certificate": manifest.certificate.as_json() if manifest.certificate else None,
+        "tables": {
+            name: {"version": table.version, "files": [_file_json(file) for file in table.files]}
+            for name, table in manifest.tables.items()
+        },
+        "documents": {name: _file_json(file) for name, file in manifest.documents.items()},
+        "facts": dict(manifest.facts),
+    }
+    temporary = store / (MANIFEST + ".tmp")
+    with temporary.open("w", encoding="utf-8") as out:
+        json.dump(value, out, indent=1)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(temporary, store / MANIFEST)
+    sync_directory(store)
+
+
+def read_manifest(store: Path) -> Manifest:
+    """The manifest of the store at ``store``.
+
+    Raises: StoreError if there is no store, it was never finished, or it is of another format or version.
+    """
+    file = store / MANIFEST
+    if not store.exists():
+        raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.")
+    if not store.is_dir():
+        raise StoreError(f"{store}: not a store but a file", "Name the directory that `shiq index --store` wrote.")
+    if not file.exists():
+        if (store / TABLES).exists():
+            raise StoreError(
+                f"{store}: the store was never finished", "Build it again with `shiq index`; what is there is overwritten."
+            )
+        raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+        if value["format"] != FORMAT:
+            raise ValueError(value["format"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{file}: not the manifest of a store ({error!r})", "Build the store again with `shiq index`."
+        ) from error
+    if value.get("version") != VERSION:
+        raise StoreError(
+            f"{store}: the store has format version {value.get('version')}, this program reads {VERSION}",
+            "Build it again with `shiq index`, or use the program that wrote it.",
+        )
+    try:
+        return _manifest(value)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{file}: the manifest is damaged ({error!r})", "Build the store again with `shiq index`.") from error
+
+
+def _manifest(value: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        snapshot=value["snapshot"],
+        created=value["created"],
+        assertions=value["assertions"],
+        tbox_hash=value["tbox_hash"],
+        tables={
+            name: TableVersion(table["version"], tuple(DataFile(**file) for file in table["files"]))
+            for name, table in value["tables"].items()
+        },
+        documents={name: DataFile(**file) for name, file in value["documents"].items()},
+        certificate=Certificate.from_json(value["certificate"]) if value["certificate"] else None,
+        facts=value["facts"],
+    )
+
+
+def _file_json(file: DataFile) -> dict[str, Any]:
+    return {name: value for name, value in asdict(file).items() if value or name in ("path", "bytes")}
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames and new files within ``directory`` durable."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_file(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,233 @@
+"""A store, opened: its TBox, its certificate, and look-ups that read no more than they must."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from jobs.engines.columns import Columns, Ints, ReadCounter
+from jobs.store.manifest import Certificate, Manifest, read_manifest
+from jobs.store.schema import (
+    DIFFERENT,
+    KIND_CLASS,
+    KIND_DATA_PROPERTY,
+    KIND_OBJECT_PROPERTY,
+    SAME,
+    SCHEMAS,
+    key_of,
+    term_hash,
+)
+from jobs.store.table import ParquetTable, RowGroupCache
+from jobs.store.values import decode
+from shiq.errors import StoreError
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+    TBox,
+)
+from shiq.verdict import Leftover
+
+
+def open_store(path: Path) -> Store:
+    """Opens the snapshot that the store at ``path`` holds now; later writers do not disturb it.
+
+    Raises: StoreError if there is no store, it was never finished, is of another version, or misses files.
+    """
+    manifest = read_manifest(path)
+    for file in [*(f for table in manifest.tables.values() for f in table.files), *manifest.documents.values()]:
+        try:
+            size = (path / file.path).stat().st_size
+        except OSError:
+            raise StoreError(f"{path}: {file.path} is missing", "Build the store again with `shiq index`.") from None
+        if size != file.bytes:
+            raise StoreError(f"{path}: {file.path} is not as it was written", "Build the store again with `shiq index`.")
+    return Store(path, manifest)
+
+
+class Store:
+    """One snapshot of a store. ``reads`` counts what was fetched from its tables."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.reads = ReadCounter()
+        cache = RowGroupCache()
+        self._tables = {
+            name: ParquetTable(key_of(name), SCHEMAS[name], path, manifest.tables[name], self.reads, cache) for name in SCHEMAS
+        }
+
+    def __len__(self) -> int:
+        """|A|, distinct assertions."""
+        return self.manifest.assertions
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets the files go; the store is not used any more after that."""
+        self._tables.clear()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return self.manifest.certificate
+
+    @property
+    def snapshot(self) -> int:
+        return self.manifest.snapshot
+
+    @property
+    def tbox_hash(self) -> str:
+        return self.manifest.tbox_hash
+
+    @cached_property
+    def tbox(self) -> TBox:
+        found = decode(self._document("tbox"))
+        if not isinstance(found, TBox):
+            raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index`.")
+        return found
+
+    @cached_property
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """What was not interpreted when the store was built."""
+        return tuple(map(decode, self._document("leftovers")))
+
+    def table(self, name: str) -> ParquetTable:
+        """A table by its name (see `jobs.store.schema`)."""
+        return self._tables[name]
+
+    # --- dictionaries -----------------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> list[str]:
+        return self._names(KIND_CLASS)
+
+    @cached_property
+    def object_properties(self) -> list[str]:
+        return self._names(KIND_OBJECT_PROPERTY)
+
+    @cached_property
+    def data_properties(self) -> list[str]:
+        return self._names(KIND_DATA_PROPERTY)
+
+    def _names(self, kind: int) -> list[str]:
+        rows = self.table("names").rows_of(np.array([kind], np.int64))
+        names = [""] * len(rows["id"])
+        for i, iri in zip(rows["id"].tolist(), rows["iri"].to_pylist()):
+            names[i] = iri
+        return names
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """The node of each term; -1 for a term that the store does not know.
+
+        Cost: the row groups that the terms' hashes fall into, and those of the nodes that have them.
+        """
+        hashes = term_hash(terms)
+        found = self.table("terms").rows_of(hashes)
+        low = np.searchsorted(found["hash"], hashes, "left")
+        high = np.searchsorted(found["hash"], hashes, "right")
+        nodes = np.full(len(terms), -1, np.int64)
+        known = np.flatnonzero(high > low)
+        candidates = found["node"][low[known]]
+        for i, node, term in zip(known.tolist(), candidates.tolist(), self.terms_of(candidates)):
+            if term == terms[i]:
+                nodes[i] = node
+        for i in known[high[known] - low[known] > 1].tolist():
+            same_hash = found["node"][low[i] : high[i]]
+            for node, term in zip(same_hash.tolist(), self.terms_of(same_hash)):
+                if term == terms[i]:
+                    nodes[i] = node
+        return nodes
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        """The term of each node."""
+        rows = self.table("individuals").rows_of(nodes)
+        return [str(term) for term in rows["term"].take(_positions(rows["node"], nodes, self.path)).to_pylist()]
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        """The literal of each id."""
+        rows = self.table("literals").rows_of(literals)
+        wanted = _positions(rows["literal"], literals, self.path)
+        parts = (rows[name].take(wanted).to_pylist() for name in ("lexical", "datatype", "language"))
+        return [Literal(*part) for part in zip(*parts)]
+
+    # --- the assertions ---------------------------------------------------------------------------
+
+    def export(self) -> Iterator[Assertion]:
+        """Every assertion of A, once: class, role, data, same, different, complex; by node within each kind.
+
+        Cost: one scan; the terms are held in memory, literals are not.
+        """
+        terms = self._all_terms()
+        classes = [Class(iri) for iri in self.classes]
+        for rows in self.table("class_assertions").scan():
+            for node, name in zip(rows["node"].tolist(), rows["class"].tolist()):
+                yield ClassAssertion(classes[name], terms[node])
+        properties = [ObjectProperty(iri) for iri in self.object_properties]
+        for rows in self.table("half_edges").scan():
+            forward = rows["role"] % 2 == 0
+            for node, role, neighbour in zip(*(rows[name][forward].tolist() for name in ("node", "role", "neighbour"))):
+                yield ObjectPropertyAssertion(properties[role // 2], terms[node], terms[neighbour])
+        data_properties = [DataProperty(iri) for iri in self.data_properties]
+        for rows in self.table("data_assertions").scan():
+            literals = self.literals_of(rows["literal"])
+            for node, name, literal in zip(rows["node"].tolist(), rows["property"].tolist(), literals):
+                yield DataPropertyAssertion(data_properties[name], terms[node], literal)
+        yield from self._export_rare(terms)
+
+    def _export_rare(self, terms: Sequence[str]) -> Iterator[Assertion]:
+        pairs = self.table("pairs").all()
+        for kind, make in ((SAME, SameIndividual), (DIFFERENT, DifferentIndividuals)):
+            told = pairs["kind"] == kind
+            for node, neighbour in zip(pairs["node"][told].tolist(), pairs["neighbour"][told].tolist()):
+                yield make(terms[node], terms[neighbour])
+        yield from complex_assertions(self.table("complex").all()).values()
+
+    def _all_terms(self) -> list[str]:
+        rows = self.table("individuals").all()
+        if not len(rows["node"]):
+            return []
+        terms = np.full(int(rows["node"][-1]) + 1, None, object)
+        terms[rows["node"]] = rows["term"].to_pylist()
+        return terms.tolist()  # type: ignore[no-any-return]
+
+    def _document(self, name: str) -> Any:
+        file = self.manifest.documents[name]
+        try:
+            content = (self.path / file.path).read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.path}: {file.path} cannot be read ({error})", "Open the store again.") from error
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise StoreError(f"{self.path}: {file.path} is not as it was written", "Build the store again with `shiq index`.")
+        return json.loads(content)
+
+
+def complex_assertions(rows: Columns) -> dict[int, Assertion]:
+    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once, in order."""
+    texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
+    return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
+
+
+def _positions(keys: Ints, wanted: Ints, store: Path) -> Ints:
+    """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is missing."""
+    found = np.searchsorted(keys, wanted)
+    if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
+        raise StoreError(f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index`.")
+    return found

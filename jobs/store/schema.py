@@ -1,0 +1,117 @@
+"""The tables of a store, and how one is written.
+
+Every table is a Delta table under ``tables/NAME``, sorted by its first column, in small row groups whose statistics say what
+they hold; so one row is found without a scan, by this package or by Spark. The files of a version may overlap in their keys:
+each is sorted in itself. A later snapshot can thus add a few sorted files.
+
+* ``individuals``: node, term.   ``terms``: hash (`term_hash`) and node, to find a term.
+* ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties; known to the TBox or not.
+* ``class_assertions``: node, class.
+* ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
+* ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language.
+* ``pairs``: node, kind (`SAME`, `DIFFERENT`; + 1 where the node was named second), neighbour; each from both ends.
+* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
+  once for each individual that they are about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.engines.columns import Columns, Ints
+from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file
+from shiq.model import Literal
+
+KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
+SAME, DIFFERENT = 0, 2
+ROW_GROUP = 16_384
+
+
+def _schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+_NODE, _CODE, _TEXT = pa.int64(), pa.int32(), pa.string()
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "individuals": _schema(node=_NODE, term=_TEXT),
+    "terms": _schema(hash=pa.int64(), node=_NODE),
+    "names": _schema(kind=_CODE, id=_CODE, iri=_TEXT),
+    "class_assertions": _schema(node=_NODE, **{"class": _CODE}),
+    "half_edges": _schema(node=_NODE, role=_CODE, neighbour=_NODE),
+    "data_assertions": _schema(node=_NODE, property=_CODE, literal=_NODE, hash=pa.int64()),
+    "literals": _schema(literal=_NODE, lexical=_TEXT, datatype=_TEXT, language=_TEXT),
+    "pairs": _schema(node=_NODE, kind=_CODE, neighbour=_NODE),
+    "complex": _schema(node=_NODE, ordinal=_NODE, value=_TEXT),
+}
+
+
+def key_of(table: str) -> str:
+    """The column by which ``table`` is sorted."""
+    return str(SCHEMAS[table].names[0])
+
+
+def term_hash(terms: Iterable[str]) -> Ints:
+    """The first 64 bits of the BLAKE2b digest of each term, as signed little-endian integers."""
+    blake2b = hashlib.blake2b
+    return np.frombuffer(b"".join([blake2b(term.encode(), digest_size=8).digest() for term in terms]), "<i8").astype(np.int64)
+
+
+def literal_hash(literals: Iterable[Literal]) -> Ints:
+    """`term_hash` of lexical form, datatype and language, with U+0000 between them."""
+    return term_hash(f"{x.lexical}\0{x.datatype}\0{x.language}" for x in literals)
+
+
+def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
+    """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably; the version before stays readable."""
+    from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
+
+    schema = SCHEMAS[name]
+    data = pa.table({field.name: _arrow(columns[field.name], field.type) for field in schema}, schema=schema)
+    folder = store / TABLES / name
+    write_deltalake(
+        str(folder),
+        data,
+        mode="overwrite",
+        schema_mode="overwrite",
+        writer_properties=WriterProperties(
+            max_row_group_size=ROW_GROUP,
+            compression="ZSTD",
+            compression_level=1,
+            column_properties={
+                field.name: ColumnProperties(dictionary_enabled=False)
+                for field in schema
+                if field.type == _TEXT and field.name not in ("datatype", "language")
+            },
+        ),
+    )
+    table = DeltaTable(str(folder))
+    files = []
+    for file in sorted(uri.rpartition("/")[2] for uri in table.file_uris()):
+        path = folder / file
+        sync_file(path)
+        files.append(DataFile(f"{TABLES}/{name}/{file}", path.stat().st_size, pq.read_metadata(path).num_rows))
+    sync_directory(folder)
+    for entry in (folder / "_delta_log").iterdir():
+        sync_file(entry)
+    sync_directory(folder / "_delta_log")
+    return TableVersion(table.version(), tuple(files))
+
+
+def vacuum_table(store: Path, name: str) -> None:
+    """Removes files of ``name`` that no version has needed for a week (Delta's own rule, so that readers are not disturbed)."""
+    from deltalake import DeltaTable
+
+    DeltaTable(str(store / TABLES / name)).vacuum(dry_run=False)
+
+
+def _arrow(column: Any, kind: pa.DataType) -> pa.Array:
+    array = pa.array(column)
+    return array if array.type == kind else array.cast(kind)

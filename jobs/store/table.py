@@ -1,0 +1,165 @@
+"""Reading a table of a store: only the row groups that the wanted keys lie in.
+
+The footer of each file says which keys each row group spans. Decoded row groups are kept, the least recently used are let go,
+so that a session which checks batch after batch does not decode them again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jobs.engines.columns import Columns, Ints, ReadCounter, concatenate, matching_rows, sorted_order, take
+from jobs.store.manifest import TableVersion
+from shiq.errors import StoreError
+
+_CHUNK = 64
+
+
+class RowGroupCache:
+    """Decoded row groups, at most ``rows`` rows of them."""
+
+    def __init__(self, rows: int = 8_000_000) -> None:
+        self._limit = rows
+        self._held: OrderedDict[tuple[str, int], tuple[int, Columns]] = OrderedDict()
+        self._rows = 0
+
+    def get(self, key: tuple[str, int]) -> Columns | None:
+        found = self._held.get(key)
+        if found is None:
+            return None
+        self._held.move_to_end(key)
+        return found[1]
+
+    def put(self, key: tuple[str, int], rows: int, columns: Columns) -> None:
+        self._held[key] = (rows, columns)
+        self._rows += rows
+        while self._rows > self._limit and len(self._held) > 1:
+            _, (dropped, _) = self._held.popitem(last=False)
+            self._rows -= dropped
+
+
+@dataclass(frozen=True)
+class _Index:
+    """Row groups of all files of a table: where they are, and the least and greatest key in each."""
+
+    files: tuple[pq.ParquetFile, ...]
+    file: Ints
+    group: Ints
+    low: Ints
+    high: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetTable:
+    """The files of one version of a Delta table, each sorted by ``key``."""
+
+    key: str
+    schema: pa.Schema
+    store: Path
+    version: TableVersion
+    reads: ReadCounter
+    cache: RowGroupCache
+
+    def __len__(self) -> int:
+        return sum(file.rows for file in self.version.files)
+
+    @cached_property
+    def _index(self) -> _Index:
+        files, file, group, low, high = [], [], [], [], []
+        for number, entry in enumerate(self.version.files):
+            try:
+                parquet = pq.ParquetFile(self.store / entry.path, memory_map=True)
+            except (OSError, pa.ArrowInvalid) as error:
+                raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", _MOVED) from error
+            files.append(parquet)
+            metadata = parquet.metadata
+            column = metadata.schema.names.index(self.key)
+            for i in range(metadata.num_row_groups):
+                statistics = metadata.row_group(i).column(column).statistics
+                file.append(number)
+                group.append(i)
+                low.append(statistics.min)
+                high.append(statistics.max)
+        return _Index(tuple(files), *(np.array(x, dtype=np.int64) for x in (file, group, low, high)))
+
+    @cached_property
+    def _empty(self) -> Columns:
+        return _columns(self.schema.empty_table())
+
+    def rows_of(self, keys: Ints) -> Columns:
+        """The rows whose key is among ``keys``, sorted by key. Reads the row groups that one of the keys falls into."""
+        wanted = np.unique(keys)
+        if not len(wanted) or not self.version.files:
+            return self._empty
+        index = self._index
+        first = np.searchsorted(wanted, index.low, "left")
+        after = np.searchsorted(wanted, index.high, "right")
+        parts = []
+        for i in np.flatnonzero(first < after):
+            group = self._load(int(i))
+            rows = matching_rows(group[self.key], wanted[first[i] : after[i]])
+            if len(rows):
+                parts.append({name: take(column, rows) for name, column in group.items()})
+        found = concatenate(parts, self._empty)
+        self.reads.found += len(found[self.key])
+        if len(index.files) > 1 and np.any(np.diff(found[self.key]) < 0):
+            order = sorted_order(found, self.key)
+            found = {name: take(column, order) for name, column in found.items()}
+        return found
+
+    def scan(self) -> Iterator[Columns]:
+        """Every row, file by file, many row groups at a time; nothing is kept."""
+        for parquet in self._index.files if self.version.files else ():
+            for start in range(0, parquet.num_row_groups, _CHUNK):
+                groups = range(start, min(start + _CHUNK, parquet.num_row_groups))
+                table = self._decoded(parquet, list(groups))
+                self.reads.row_groups += len(groups)
+                self.reads.rows += len(table)
+                yield _columns(table)
+
+    def all(self) -> Columns:
+        """Every row at once, in the order of `scan`."""
+        return concatenate(list(self.scan()), self._empty)
+
+    def _load(self, i: int) -> Columns:
+        index = self._index
+        file, group = int(index.file[i]), int(index.group[i])
+        held = (self.version.files[file].path, group)
+        columns = self.cache.get(held)
+        if columns is None:
+            table = self._decoded(index.files[file], [group])
+            columns = _columns(table)
+            self.reads.row_groups += 1
+            self.reads.rows += len(table)
+            self.cache.put(held, len(table), columns)
+        return columns
+
+    def _decoded(self, parquet: pq.ParquetFile, groups: list[int]) -> pa.Table:
+        try:
+            return parquet.read_row_groups(groups, use_threads=len(groups) > 1)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise StoreError(f"{self.store}: a file of the store is damaged ({error})", _MOVED) from error
+
+
+_MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
+
+
+def _columns(table: pa.Table) -> Columns:
+    """Integers as int64 arrays, texts as Arrow arrays."""
+    columns: Columns = {}
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        columns[name] = (
+            column if pa.types.is_string(column.type) else column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        )
+    return columns

@@ -1,0 +1,47 @@
+"""Model values as JSON, exactly: [type name, field, field, …].
+
+Functional syntax would read better, but reading it back scopes blank nodes anew and sorts axioms out; a store has to give back
+the very values that it was given.
+
+>>> from shiq.model import Class, SubClassOf
+>>> encode(SubClassOf(Class("urn:A"), Class("urn:B")))
+['SubClassOf', ['Class', 'urn:A'], ['Class', 'urn:B']]
+>>> decode(['SubClassOf', ['Class', 'urn:A'], ['Class', 'urn:B']])
+SubClassOf(sub=Class(iri='urn:A'), sup=Class(iri='urn:B'))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from shiq import model
+from shiq.verdict import Leftover
+
+_TYPES: dict[str, type[Any]] = {
+    name: value for name, value in vars(model).items() if isinstance(value, type) and dataclasses.is_dataclass(value)
+} | {"Leftover": Leftover}
+_FIELDS = {value: tuple(f.name for f in dataclasses.fields(value)) for value in _TYPES.values()}
+
+
+def encode(value: Any) -> Any:
+    """``value`` (a model value, or a tuple, set, text or number within one) as lists, texts and numbers."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, tuple):
+        return ["", *map(encode, value)]
+    if isinstance(value, frozenset):
+        return ["set", *sorted(map(encode, value))]
+    return [type(value).__name__, *(encode(getattr(value, name)) for name in _FIELDS[type(value)])]
+
+
+def decode(value: Any) -> Any:
+    """The value that `encode` was given. Raises: KeyError, TypeError for what it never wrote."""
+    if not isinstance(value, list):
+        return value
+    name, *fields = value
+    if not name:
+        return tuple(map(decode, fields))
+    if name == "set":
+        return frozenset(map(decode, fields))
+    return _TYPES[name](*map(decode, fields))

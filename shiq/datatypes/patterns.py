@@ -1,0 +1,223 @@
+"""The regular expressions of XSD, read into regular sets.
+
+They differ from Python's: they always match whole strings; ``^`` and ``$`` stand for themselves; there are no
+backreferences, lazy quantifiers or groups without capture; classes can be subtracted (``[a-z-[aeiou]]``).
+Source: XSD 1.1 part 2, appendix G.
+
+>>> from shiq.datatypes.regular import Automaton
+>>> [Automaton(read_pattern(r"[A-Z]{2}\\d+|x?")).accepts(s) for s in ("AB12", "x", "", "AB", "xAB1")]
+[True, True, True, False, False]
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shiq.datatypes.characters import (
+    BLOCKS,
+    CHAR,
+    LINE_BREAKS,
+    Ranges,
+    category,
+    complement,
+    difference,
+    escape,
+    intersection,
+    union,
+)
+from shiq.datatypes.regular import EPSILON, Regex, characters, choice, repeat, sequence
+
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t"} | {c: c for c in "\\|.?*+(){}-[]^$"}
+_META: Final = frozenset(".\\?*+{}()|[]")
+_LONGEST: Final = 2000
+
+
+class PatternError(Exception):
+    """The text is not an XSD regular expression."""
+
+
+class UndecidedPatternError(Exception):
+    """The pattern is legal, or may be, but it asks for what is not provided (a Unicode block, great length)."""
+
+
+def read_pattern(pattern: str) -> Regex:
+    """The set of strings of XML characters that match ``pattern``.
+
+    Raises `PatternError` where it is malformed, `UndecidedPatternError` where it cannot be followed exactly.
+    """
+    if len(pattern) > _LONGEST:
+        raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
+    reader = _Reader(pattern)
+    try:
+        result = reader.alternatives()
+    except RecursionError:
+        raise UndecidedPatternError("the pattern is nested too deeply") from None
+    if not reader.done:
+        raise PatternError(f"unbalanced ) at {reader.at}")
+    return result
+
+
+class _Reader:
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at == len(self.pattern)
+
+    def peek(self, length: int = 1) -> str:
+        return self.pattern[self.at : self.at + length]
+
+    def take(self) -> str:
+        if self.done:
+            raise PatternError("the pattern ends too early")
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+    def expect(self, character: str) -> None:
+        if self.peek() != character:
+            raise PatternError(f"{character} expected at {self.at}")
+        self.at += 1
+
+    def alternatives(self) -> Regex:
+        branches = [self.branch()]
+        while self.peek() == "|":
+            self.at += 1
+            branches.append(self.branch())
+        return choice(branches)
+
+    def branch(self) -> Regex:
+        pieces = []
+        while not self.done and self.peek() not in "|)":
+            pieces.append(self.quantified(self.atom()))
+        return sequence(*pieces) if pieces else EPSILON
+
+    def quantified(self, atom: Regex) -> Regex:
+        match self.peek():
+            case "?":
+                low, high = 0, 1
+            case "*":
+                low, high = 0, -1
+            case "+":
+                low, high = 1, -1
+            case "{":
+                self.at += 1
+                low, high = self.bounds()
+                return repeat(atom, low, None if high < 0 else high)
+            case _:
+                return atom
+        self.at += 1
+        return repeat(atom, low, None if high < 0 else high)
+
+    def bounds(self) -> tuple[int, int]:
+        """After ``{``: the bounds, -1 for no upper one."""
+        low = high = self.number()
+        if self.peek() == ",":
+            self.at += 1
+            high = -1 if self.peek() == "}" else self.number()
+        self.expect("}")
+        if 0 <= high < low:
+            raise PatternError(f"empty quantifier range before {self.at}")
+        return low, high
+
+    def number(self) -> int:
+        start = self.at
+        while self.peek() and self.peek() in "0123456789":
+            self.at += 1
+        digits = self.pattern[start : self.at]
+        if not digits:
+            raise PatternError(f"a number expected at {start}")
+        if len(digits) > 9:
+            raise UndecidedPatternError(f"the quantifier {digits} is too large")
+        return int(digits)
+
+    def atom(self) -> Regex:
+        character = self.take()
+        if character == "(":
+            inner = self.alternatives()
+            self.expect(")")
+            return inner
+        if character == ".":
+            return _legal(complement(LINE_BREAKS))
+        if character == "[":
+            return _legal(self.group())
+        if character == "\\":
+            return _legal(self.escaped()[0])
+        if character in _META:
+            raise PatternError(f"{character} out of place at {self.at - 1}")
+        return _legal(_single(character))
+
+    def escaped(self) -> tuple[Ranges, str]:
+        """After a backslash: the class, and the character if the escape stands for a single one."""
+        letter = self.take()
+        if letter in "pP":
+            self.expect("{")
+            end = self.pattern.find("}", self.at)
+            if end < 0:
+                raise PatternError("unterminated category escape")
+            name, self.at = self.pattern[self.at : end], end + 1
+            return _property(name, letter == "P"), ""
+        if letter in _ESCAPED:
+            return _single(_ESCAPED[letter]), _ESCAPED[letter]
+        found = escape(letter)
+        if found is None:
+            raise PatternError(f"unknown escape \\{letter}")
+        return found, ""
+
+    def group(self) -> Ranges:
+        """After ``[``: a character class expression, its closing bracket included."""
+        negative = self.peek() == "^"
+        self.at += negative
+        collected: list[Ranges] = []
+        removed: Ranges = ()
+        while self.peek() != "]" or not collected:
+            if self.peek(2) == "-[" and collected:
+                self.at += 2
+                removed = self.group()
+                if self.peek() != "]":
+                    raise PatternError(f"] expected after a subtraction at {self.at}")
+                break
+            collected.append(self.member())
+        self.expect("]")
+        everything = union(*collected)
+        return difference(complement(everything) if negative else everything, removed)
+
+    def member(self) -> Ranges:
+        """One character, range or escape of a class."""
+        ranges, low = self.single()
+        if not low or self.peek() != "-" or self.peek(2) in ("-]", "-["):
+            return ranges
+        self.at += 1
+        _, high = self.single()
+        if not high or ord(high) < ord(low):
+            raise PatternError(f"broken range before {self.at}")
+        return ((ord(low), ord(high)),)
+
+    def single(self) -> tuple[Ranges, str]:
+        character = self.take()
+        if character == "\\":
+            return self.escaped()
+        if character in "[]":
+            raise PatternError(f"{character} out of place at {self.at - 1}")
+        return _single(character), character
+
+
+def _single(character: str) -> Ranges:
+    return ((ord(character), ord(character)),)
+
+
+def _legal(ranges: Ranges) -> Regex:
+    return characters(intersection(ranges, CHAR))
+
+
+def _property(name: str, negative: bool) -> Ranges:
+    if name.startswith("Is"):
+        if name[2:] not in BLOCKS:
+            raise UndecidedPatternError(f"the Unicode block {name[2:]} is not known here")
+        found: Ranges | None = (BLOCKS[name[2:]],)
+    else:
+        found = category(name)
+    if found is None:
+        raise PatternError(f"no such category: {name}")
+    return complement(found) if negative else found

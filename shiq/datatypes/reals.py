@@ -1,0 +1,180 @@
+"""owl:real and its subsets, and the two floating-point formats, as exact value sets.
+
+The reals are four layers: integers, decimals that are not integers, rationals that are not decimals, and the rest; a bound
+cuts all of them alike. Floating-point values are ranked, so that a bound cuts a finite range of integers; -0 and 0 have two
+ranks (they are not identical) but every bound takes both or neither (they are equal), and NaN is beyond every bound.
+Source: OWL 2 structural specification, 4.1 and 4.2; XSD 1.1 part 2, 3.3.3 to 3.3.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shiq.datatypes.intervals import (
+    ALL,
+    NONE,
+    Intervals,
+    Segment,
+    above,
+    at_least,
+    at_most,
+    below,
+    first_integer,
+    is_point,
+    last_integer,
+)
+
+INTEGER, DECIMAL, RATIONAL, IRRATIONAL = range(4)
+
+
+def layer_of(number: Fraction) -> int:
+    """INTEGER, DECIMAL or RATIONAL: the innermost of the three that holds ``number``."""
+    denominator = number.denominator
+    if denominator == 1:
+        return INTEGER
+    while denominator % 10 == 0:
+        denominator //= 10
+    twos = denominator & -denominator
+    denominator //= twos
+    while denominator % 5 == 0:
+        denominator //= 5
+    return DECIMAL if denominator == 1 else RATIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class RealSet:
+    """One union of intervals per layer."""
+
+    layers: tuple[Intervals, Intervals, Intervals, Intervals]
+
+    def meet(self, other: RealSet) -> RealSet:
+        a, b = self.layers, other.layers
+        return RealSet((a[0].meet(b[0]), a[1].meet(b[1]), a[2].meet(b[2]), a[3].meet(b[3])))
+
+    def complement(self) -> RealSet:
+        a, b, c, d = self.layers
+        return RealSet((a.complement(), b.complement(), c.complement(), d.complement()))
+
+    def has(self, key: Fraction) -> bool:
+        return self.layers[layer_of(key)].has(key)
+
+    def count(self, limit: float) -> float:
+        total: float = 0
+        for layer, intervals in enumerate(self.layers):
+            for segment in intervals.segments():
+                total += _count_in_layer(layer, segment)
+                if total >= limit:
+                    return limit
+        return total
+
+
+def _count_in_layer(layer: int, segment: Segment) -> float:
+    if layer == INTEGER:
+        return max(0, last_integer(segment[1]) - first_integer(segment[0]) + 1)
+    if not is_point(segment):
+        return math.inf  # decimals, rationals and irrationals are dense
+    assert segment[0] is not None
+    return 1 if layer_of(Fraction(segment[0][0])) == layer else 0
+
+
+def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
+    """The numbers of ``intervals`` in the layers up to ``outermost``."""
+    return RealSet(
+        (
+            intervals,
+            intervals if outermost >= DECIMAL else NONE,
+            intervals if outermost >= RATIONAL else NONE,
+            intervals if outermost >= IRRATIONAL else NONE,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A binary floating-point format: ``digits`` of precision, exponents from ``lowest`` up; ``infinity`` is INF's rank."""
+
+    digits: int
+    lowest: int
+    infinity: int
+
+    @property
+    def nan(self) -> int:
+        return self.infinity + 1
+
+
+SINGLE = Format(24, -149, 0x7F800000)
+BINARY64 = Format(53, -1074, 0x7FF0000000000000)
+
+
+def rank(negative: bool, magnitude: Fraction, form: Format) -> int:
+    """The rank of the value of ``form`` nearest to ±magnitude, ties to even, overflow to infinity.
+
+    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those of the negative ones.
+    Source: XSD 1.1 part 2, floatingPointRound.
+    """
+    bits = 0
+    if magnitude:
+        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+        if magnitude < Fraction(2) ** exponent:
+            exponent -= 1
+        ulp = max(exponent - form.digits + 1, form.lowest)
+        mantissa = round(magnitude / Fraction(2) ** ulp)
+        # Bit patterns of consecutive magnitudes are consecutive integers, across binades as well.
+        bits = min((ulp - form.lowest) * (1 << (form.digits - 1)) + mantissa, form.infinity)
+    return -bits - 1 if negative else bits
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSet:
+    """Ranks of one format, and whether NaN is in."""
+
+    form: Format
+    ranks: Intervals
+    nan: bool
+
+    def meet(self, other: FloatSet) -> FloatSet:
+        return FloatSet(self.form, self.ranks.meet(other.ranks), self.nan and other.nan)
+
+    def complement(self) -> FloatSet:
+        return FloatSet(self.form, self.ranks.complement(), not self.nan)
+
+    def has(self, key: int) -> bool:
+        return self.nan if key == self.form.nan else self.ranks.has(key)
+
+    def count(self, limit: float) -> float:
+        lowest, highest = -self.form.infinity - 1, self.form.infinity
+        total: float = int(self.nan)
+        for low, high in self.ranks.segments():
+            total += max(0, min(highest, last_integer(high)) - max(lowest, first_integer(low)) + 1)
+        return min(total, limit)
+
+
+def floats_bounded(facet: str, bound: int, form: Format) -> FloatSet:
+    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the bound is NaN."""
+    if bound == form.nan:
+        return FloatSet(form, NONE, False)
+    lower, upper = (-1, 0) if bound in (-1, 0) else (bound, bound)
+    return FloatSet(form, bounded(facet, lower, upper), False)
+
+
+def bounded(facet: str, lower: int | Fraction, upper: int | Fraction) -> Intervals:
+    """What a min/max facet leaves where the values from ``lower`` to ``upper`` all equal the facet's value."""
+    match facet:
+        case "minInclusive":
+            return at_least(lower)
+        case "minExclusive":
+            return above(upper)
+        case "maxInclusive":
+            return at_most(upper)
+        case "maxExclusive":
+            return below(lower)
+    raise ValueError(facet)
+
+
+ALL_REALS = reals_in(ALL)
+
+
+def all_floats(form: Format) -> FloatSet:
+    return FloatSet(form, ALL, True)

@@ -1,0 +1,363 @@
+"""Functional-style syntax to axioms and assertions, every axiom accounted for.
+
+A shift-reduce reader without recursion: an opening keyword is shifted, its closing parenthesis builds the value. What goes
+wrong inside an axiom becomes a leftover, and reading goes on at the next axiom.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shiq.abox import abox_of
+from shiq.errors import InputError
+from shiq.functional.grammar import (
+    AXIOMS,
+    CONSTRUCTS,
+    Annotation,
+    AnnotationAxiom,
+    Blank,
+    Entity,
+    Import,
+    Iri,
+    Refused,
+    build,
+    unknown,
+)
+from shiq.functional.tokens import Token, tokens
+from shiq.model import OWL, RDF, RDFS, XSD, Assertion, Axiom, Literal, Signature, TBox
+from shiq.reading import Reading
+from shiq.signature import is_reserved, signature_of
+from shiq.verdict import Leftover
+
+#: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
+MAX_DEPTH = 200
+
+_PREDEFINED = {"owl:": OWL, "rdf:": RDF, "rdfs:": RDFS, "xsd:": XSD}
+_LONGEST_TEXT = 200
+_AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
+# Keywords that never stand inside an item of this keyword: where one does, the item's closing parenthesis is missing.
+_STARTS = {**dict.fromkeys([*AXIOMS, "Annotation"], AXIOMS.keys()), "Prefix": {"Prefix": 0, "Ontology": 0}.keys()}
+_SIGNATURE_FIELDS = {
+    "class": "classes",
+    "object property": "object_properties",
+    "data property": "data_properties",
+    "annotation property": "annotation_properties",
+    "datatype": "datatypes",
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
+    what axioms (not assertions) use."""
+
+    axioms: tuple[tuple[int, Axiom], ...] = ()
+    assertions: tuple[tuple[int, Assertion], ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
+    ledger: Mapping[str, int] = field(default_factory=Counter)
+    signature: Signature = field(default_factory=Signature)
+    iri: str = ""
+    version: str = ""
+    imports: tuple[str, ...] = ()
+
+
+def parse_functional(text: str, source: str, scope: str) -> Reading:
+    """The axioms and assertions of an OWL 2 document in functional-style syntax.
+
+    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms` takes these out once all sources
+    are together (whether a role is simple, or a datatype defined, may depend on another file). The ledger counts axioms, not
+    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope).
+
+    Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
+    """
+    document = read_document(text, source, scope)
+    return Reading(
+        tbox=TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
+        abox=abox_of(assertion for _, assertion in document.assertions),
+        leftovers=document.leftovers,
+        ledger=document.ledger,
+        sources=(source,),
+    )
+
+
+def read_document(text: str, source: str, scope: str) -> Document:
+    """As `parse_functional`, with the line of each axiom. Raises: InputError."""
+    reader = _Reader(text, source, scope)
+    position: int | None = 0
+    while position is not None:
+        position = reader.read_from(position)
+    return reader.finish()
+
+
+@dataclass
+class _Item:
+    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused, only ``depth`` is kept up.
+    ``swallowed`` is where an axiom seems to begin inside one of its strings: if this one is refused, a quote was missing."""
+
+    keyword: str
+    start: int
+    stack: list[tuple[str, list[object]]] = field(default_factory=list)
+    depth: int = 0
+    refused: Refused | None = None
+    refused_line: int = 0
+    swallowed: int = 0
+
+
+class _Reader:
+    def __init__(self, text: str, source: str, scope: str) -> None:
+        self.text = text.removeprefix("\ufeff")
+        self.source = source
+        self.blank_prefix = f"_:{scope}." if scope else "_:"
+        self.line_starts = [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
+        self.prefixes: dict[str, str] = {}
+        self.header: list[str] = []
+        self.state = "prologue"  # then "header", "axioms", "closed"
+        self.item: _Item | None = None
+        self.closed_at = self.resume = 0
+        self.axioms: list[tuple[int, Axiom]] = []
+        self.assertions: list[tuple[int, Assertion]] = []
+        self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
+        self.imports: list[str] = []
+        self.leftovers: dict[tuple[str, str], Leftover] = {}
+        self.ledger: Counter[str] = Counter()
+
+    # --- tokens ---
+
+    def read_from(self, position: int) -> int | None:
+        """Reads on from ``position``; gives the place to resume at, if a missing quote hid axioms, or None at the end."""
+        self.resume = 0
+        for token in tokens(self.text, position):
+            self.read(token)
+            if self.resume:
+                return self.resume
+        return None
+
+    def read(self, token: Token) -> None:
+        if self.item is not None and token.kind == "call" and token.text in _STARTS.get(self.item.keyword, ()):
+            self._refuse(Refused(f"a closing parenthesis is missing before {token.text}"), token)
+            self._end(token.offset)
+        if self.item is not None:
+            self._inside(self.item, token)
+        elif self.state == "prologue":
+            self._prologue(token)
+        elif self.state == "header" and token.kind in ("iri", "name") and len(self.header) < 2:
+            self._header(token)
+        elif token.kind == "close" and self.state == "closed":
+            self._leftover(Refused("a parenthesis too many"), token.offset)
+        elif token.kind == "close":
+            self.state, self.closed_at = "closed", token.offset
+        else:
+            if self.state == "closed":
+                self._leftover(Refused("the ontology is closed here, but text follows: a parenthesis too many?"), self.closed_at)
+            self.state = "axioms"
+            self._begin(token)
+
+    def _prologue(self, token: Token) -> None:
+        if token.kind == "call" and token.text == "Ontology":
+            self.state = "header"
+        elif token.kind == "call" and token.text == "Prefix":
+            self.item = _Item("Prefix", token.offset, [("Prefix", [])], 1)
+        elif self.prefixes or self.ledger:
+            self._begin(token)
+        else:
+            raise self._not_functional(token)
+
+    def _not_functional(self, token: Token | None) -> InputError:
+        start = f"it begins with {_short(self.text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
+        return InputError(
+            f"{self.source} is not an ontology in OWL 2 functional-style syntax: {start}",
+            "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",
+        )
+
+    def _header(self, token: Token) -> None:
+        try:
+            self.header.append(self._resolve(token.kind, token.text))
+        except Refused as refused:
+            self._leftover(refused, token.offset)
+
+    def _begin(self, token: Token) -> None:
+        """A new item; one that is no axiom is read to its end, for a leftover."""
+        self.item = _Item(token.text if token.kind == "call" else "", token.offset)
+        if token.kind == "call" and (token.text in AXIOMS or token.text == "Annotation"):
+            self.item.stack.append((token.text, []))
+            self.item.depth = 1
+            return
+        if token.kind == "call":
+            self._refuse(unknown(token.text, "where an axiom is expected"), token)
+        elif token.kind == "error":
+            self._refuse(Refused(token.text), token)
+        else:
+            self._refuse(Refused(f"{_short(self.text[token.offset : token.end])!r} where an axiom is expected"), token)
+        self.item.depth = int(token.kind in ("call", "open"))
+        if not self.item.depth:
+            self._end(token.end)
+
+    def _inside(self, item: _Item, token: Token) -> None:
+        if item.refused is None:
+            try:
+                self._shift(item, token)
+            except Refused as refused:
+                self._refuse(refused, token)
+        if token.kind == "literal" and not item.swallowed and (hidden := _AXIOM_LINE.search(self.text, token.offset, token.end)):
+            item.swallowed = hidden.start(1)
+        if item.refused is not None and item.swallowed:
+            self.resume = item.swallowed
+            self._end(item.swallowed)
+        elif token.kind in ("call", "open"):
+            item.depth += 1
+        elif token.kind == "close":
+            item.depth -= 1
+            if not item.depth:
+                self._end(token.end)
+
+    def _shift(self, item: _Item, token: Token) -> None:
+        arguments = item.stack[-1][1]
+        match token.kind:
+            case "call" if token.text in CONSTRUCTS:
+                item.stack.append((token.text, []))
+            case "call":
+                raise unknown(token.text, f"inside {item.keyword}")
+            case "open":
+                item.stack.append(("", []))
+            case "close":
+                keyword, closed = item.stack.pop()
+                if keyword == "Prefix":
+                    self._prefix(closed)
+                elif item.stack:
+                    item.stack[-1][1].append(build(keyword, closed))
+                else:
+                    self._accept(build(keyword, closed), item)
+            case "equals" if item.keyword == "Prefix":
+                arguments.append("=")
+            case "name" if item.keyword == "Prefix":
+                arguments.append(token)
+            case "iri" | "name":
+                arguments.append(Iri(self._resolve(token.kind, token.text)))
+            case "blank":
+                arguments.append(Blank(self.blank_prefix + token.text[2:]))
+            case "literal":
+                arguments.append(self._literal(token))
+            case "integer" if len(token.text) <= 18:
+                arguments.append(int(token.text))
+            case "error":
+                raise Refused(token.text)
+            case _:
+                raise Refused(f"{_short(token.text)!r} cannot stand here")
+        if len(item.stack) > MAX_DEPTH:
+            raise Refused(f"nested deeper than {MAX_DEPTH} levels")
+
+    def _resolve(self, kind: str, text: str) -> str:
+        if kind == "iri":
+            return text
+        prefix, _, local = text.partition(":")
+        namespace = self.prefixes.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
+        if namespace is None:
+            raise Refused(f"the prefix {prefix}: is not declared")
+        return namespace + local
+
+    def _literal(self, token: Token) -> Literal:
+        if not token.suffix:
+            return Literal(token.text)
+        if token.suffix.startswith("@"):
+            return Literal(token.text, RDF + "langString", token.suffix[1:].lower())
+        datatype = token.suffix[2:]
+        full = datatype.startswith("<")
+        return Literal(token.text, self._resolve("iri" if full else "name", datatype[1:-1] if full else datatype))
+
+    def _prefix(self, arguments: list[object]) -> None:
+        match arguments:
+            case [Token(text=name), "=", Iri() as iri] if name.endswith(":"):
+                known = self.prefixes.get(name, _PREDEFINED.get(name, iri))
+                if known != iri:
+                    raise Refused(f"the prefix {name} stands for <{known}> already")
+                self.prefixes[name] = str(iri)
+            case _:
+                raise Refused("a prefix is declared as Prefix(name:=<IRI>)")
+
+    # --- results ---
+
+    def _refuse(self, refused: Refused, token: Token) -> None:
+        item = self.item
+        if item is not None and item.refused is None:
+            item.refused, item.refused_line = refused, self._line(token.offset)
+            item.stack.clear()
+
+    def _end(self, offset: int) -> None:
+        item, self.item = self.item, None
+        if item is not None and item.refused is not None:
+            self._leftover(item.refused, item.start, offset, item.refused_line)
+
+    def _accept(self, value: Any, item: _Item) -> None:
+        line = self._line(item.start)
+        match value:
+            case tuple():
+                self.ledger["assertion"] += 1
+                self.assertions += ((line, assertion) for assertion in value)
+            case Entity(kind, iri):
+                self.ledger["declaration"] += 1
+                self.declared.get(kind, set()).add(iri)
+            case AnnotationAxiom(properties):
+                self.ledger["annotation"] += 1
+                self.declared["annotation property"].update(properties)
+            case Annotation():
+                self.ledger["annotation"] += 1
+            case Import(iri):
+                self.imports.append(iri)
+                hint = "give the imported ontology as a source too"
+                self._leftover(Refused(f"<{iri}> is imported, but not read", "missing-import", hint), item.start)
+            case _:
+                self.ledger["axiom"] += 1
+                self.axioms.append((line, value))
+
+    def _line(self, offset: int) -> int:
+        return bisect_right(self.line_starts, offset)
+
+    def _leftover(self, refused: Refused, start: int, end: int = 0, refused_line: int = 0) -> None:
+        """Counts it; equal ones are one row, so that a prefix missing in a million axioms is told once."""
+        self.ledger[f"leftover:{refused.kind}"] += 1
+        key = (refused.kind, refused.message)
+        if key in self.leftovers:
+            self.leftovers[key] = replace(self.leftovers[key], count=self.leftovers[key].count + 1)
+            return
+        line = self._line(start)
+        where = f" (line {refused_line})" if refused_line > line else ""
+        text = _short(self.text[start : end or self._end_of_line(start)])
+        self.leftovers[key] = Leftover(refused.kind, refused.message + where, self.source, line, text, refused.hint)
+
+    def _end_of_line(self, offset: int) -> int:
+        found = self.text.find("\n", offset)
+        return len(self.text) if found < 0 else found
+
+    def finish(self) -> Document:
+        if self.state == "prologue":
+            raise self._not_functional(None)
+        end = len(self.text)
+        if self.item is not None:
+            self._refuse(Refused("the text ends inside this axiom: is the file cut short?"), Token("close", "", end, end))
+            self._end(end)
+        elif self.state != "closed":
+            self._leftover(Refused("the text ends before the ontology is closed: is the file cut short?"), end)
+        names = {
+            name: frozenset(iri for iri in self.declared[kind] if not is_reserved(iri))
+            for kind, name in _SIGNATURE_FIELDS.items()
+        }
+        return Document(
+            tuple(self.axioms),
+            tuple(self.assertions),
+            tuple(self.leftovers.values()),
+            self.ledger,
+            Signature(**names) | signature_of(axiom for _, axiom in self.axioms),
+            iri=self.header[0] if self.header else "",
+            version=self.header[1] if len(self.header) > 1 else "",
+            imports=tuple(self.imports),
+        )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 2 * _LONGEST_TEXT].split())
+    return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"

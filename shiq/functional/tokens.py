@@ -1,0 +1,103 @@
+"""The terminals of OWL 2 functional-style syntax (structural specification, section 2.2).
+
+Where the text is no terminal, an `error` token covers what is skipped, so that reading can go on behind it.
+
+>>> [(token.kind, token.text) for token in tokens('SubClassOf(:A "x"@en) # a comment')]
+[('call', 'SubClassOf'), ('name', ':A'), ('literal', 'x'), ('close', ')')]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """``kind`` is ``call`` (a keyword with its opening parenthesis), ``open``, ``close``, ``equals``, ``iri``, ``name`` (an
+    abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or ``error``. ``text`` is the content: an IRI without its
+    brackets, a literal's lexical form; for errors, what is wrong. ``suffix`` is a literal's ``@tag``, or ``^^`` and its datatype
+    as written."""
+
+    kind: str
+    text: str
+    offset: int
+    end: int
+    suffix: str = ""
+
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_CHARS = _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040\\-"
+_PERCENT = "%[0-9A-Fa-f]{2}"
+_PREFIX = rf"(?:[{_BASE}](?:[{_CHARS}.]*[{_CHARS}])?)?:"
+_LOCAL = rf"(?:[{_BASE}_0-9:]|{_PERCENT})(?:(?:[{_CHARS}.:]|{_PERCENT})*(?:[{_CHARS}:]|{_PERCENT}))?"
+_NAME = rf"{_PREFIX}(?:{_LOCAL})?"
+_IRI = r'<[A-Za-z][A-Za-z0-9+.\-]*:[^<>"{}|^`\\\x00-\x20]*>'
+_GAP = r"(?:\s|\#[^\n\r]*(?:[\n\r]|\Z))*"
+
+_TOKEN = re.compile(
+    rf"""
+    (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
+    | (?P<open>\() | (?P<close>\)) | (?P<equals>=)
+    | (?P<iri>{_IRI})
+    | (?P<blank>_:[{_BASE}_0-9](?:[{_CHARS}.]*[{_CHARS}])?)
+    | (?P<name>{_NAME})
+    | (?P<literal>"[^"\\]*(?:\\["\\][^"\\]*)*")
+    | (?P<integer>[0-9]+)
+    | (?P<word>[A-Za-z][A-Za-z0-9]*)
+    """,
+    re.VERBOSE,
+)
+_SKIP = re.compile(_GAP)
+_SUFFIX = re.compile(rf"{_GAP}(?:(@[A-Za-z]+(?:-[A-Za-z0-9]+)*)|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
+_CARETS = re.compile(rf"{_GAP}(?:\^\^|@)", re.VERBOSE)
+_ESCAPE = re.compile(r'\\(["\\])')
+_BROKEN_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_BROKEN_REST = re.compile(r"[^\n\r]+")
+_BROKEN_IRI = re.compile(r"<[^<>\s()]*>?")
+_BROKEN_WORD = re.compile(r'[^\s()<>"]+|.', re.DOTALL)
+
+
+def tokens(text: str, position: int = 0) -> Iterator[Token]:
+    """The tokens of ``text`` from ``position`` on; white space and comments are passed over. Never fails: see `Token`."""
+    position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
+    while position < len(text):
+        token = _token_at(text, position)
+        yield token
+        position = _SKIP.match(text, token.end).end()  # type: ignore[union-attr]
+
+
+def _token_at(text: str, position: int) -> Token:
+    match = _TOKEN.match(text, position)
+    if match is None:
+        return _error(text, position)
+    kind = match.lastgroup or ""
+    content = match.group(kind)
+    if kind == "iri":
+        content = content[1:-1]
+    elif kind == "literal":
+        lexical = _ESCAPE.sub(r"\1", content[1:-1])
+        suffix = _SUFFIX.match(text, match.end())
+        if suffix is not None:
+            return Token(kind, lexical, position, suffix.end(), suffix[1] or suffix[2] + suffix[3])
+        if (carets := _CARETS.match(text, match.end())) is not None:
+            return Token("error", "a literal whose datatype or language tag is broken", position, carets.end())
+        return Token(kind, lexical, position, match.end())
+    return Token(kind, content, position, match.end())
+
+
+def _error(text: str, position: int) -> Token:
+    """What is wrong at ``position``, and how much is skipped with it."""
+    if text[position] == '"':
+        if (match := _BROKEN_STRING.match(text, position)) is not None:
+            return Token("error", r"a string with an escape other than \" and \\", position, match.end())
+        end = _BROKEN_REST.match(text, position).end()  # type: ignore[union-attr]  # at least the quote
+        return Token("error", "a string that is never closed", position, end)
+    if text[position] == "<":
+        end = _BROKEN_IRI.match(text, position).end()  # type: ignore[union-attr]  # at least the bracket
+        return Token("error", f"{text[position:end]!r} is not an absolute IRI", position, end)
+    end = _BROKEN_WORD.match(text, position).end()  # type: ignore[union-attr]  # any character
+    return Token("error", f"{text[position:end]!r} is no terminal of the syntax", position, end)

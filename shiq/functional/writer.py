@@ -1,0 +1,209 @@
+"""Axioms, assertions and expressions as functional-style syntax, with full IRIs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import TypeVar
+
+from shiq.model import (
+    NOTHING,
+    RDF,
+    THING,
+    TOP_DATATYPE,
+    XSD,
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    ClassExpression,
+    DataExactCardinality,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataProperty,
+    DataRange,
+    Datatype,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    HasKey,
+    Literal,
+    ObjectAllValuesFrom,
+    ObjectExactCardinality,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectProperty,
+    ObjectUnionOf,
+    SameIndividual,
+    SubClassOf,
+    SubObjectPropertyChain,
+)
+from shiq.ntriples import blank_term
+from shiq.signature import is_reserved, parts
+
+_ENTITIES = (Class, ObjectProperty, DataProperty, Datatype)
+_CARDINALITIES = (
+    ObjectMinCardinality,
+    ObjectMaxCardinality,
+    ObjectExactCardinality,
+    DataMinCardinality,
+    DataMaxCardinality,
+    DataExactCardinality,
+)
+_UNQUALIFIED = (THING, TOP_DATATYPE)
+_NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+
+
+class _Text(str):
+    """Text that is finished, unlike an individual."""
+
+    __slots__ = ()
+
+
+_SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
+
+
+def axiom_text(value: Axiom | Assertion | ClassExpression | DataRange) -> str:
+    """``value`` in functional-style syntax; `parse_functional` gives it back.
+
+    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that deep nesting is fine.
+    Raises: ValueError for an IRI with characters that no IRI has, since the syntax has no escapes for them.
+    """
+    written: list[str] = []
+    stack: list[object] = [value]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, _Text):
+            written.append(current)
+        elif isinstance(current, str):
+            written.append(blank_term(current) if current.startswith("_:") else _iri(current))
+        elif isinstance(current, _ENTITIES):
+            written.append(_iri(current.iri))
+        elif isinstance(current, int):
+            written.append(str(current))
+        elif isinstance(current, Literal):
+            written.append(_literal(current))
+        else:
+            written.append(f"{_keyword(current)}(")
+            stack.append(_CLOSE)
+            for i, argument in enumerate(reversed(_arguments(current))):
+                if i:
+                    stack.append(_SPACE)
+                stack.append(argument)
+    return "".join(written)
+
+
+def ontology_text(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> str:
+    """A whole document: declarations of everything that occurs, then ``axioms``, then ``assertions``.
+
+    It says to a reasoner what the values mean. Readers of this syntax hold members of a disjointness as a set, so a member that
+    occurs twice, which contradicts itself, is written as what it means; trivial axioms with a single member are left out.
+    """
+    values: list[Axiom | Assertion] = [*axioms, *assertions]
+    declarations: dict[str, None] = {}
+    lines: list[str] = []
+    for value in values:
+        for part in parts(value):
+            declaration = _declaration(part)
+            if declaration:
+                declarations[declaration] = None
+        lines += map(axiom_text, _plain(value))
+    return "\n".join(["Ontology(", *declarations, *lines, ")", ""])
+
+
+def _keyword(value: object) -> str:
+    return "SubObjectPropertyOf" if isinstance(value, SubObjectPropertyChain) else type(value).__name__
+
+
+def _arguments(value: object) -> list[object]:
+    """What stands between the parentheses, one entry for each argument."""
+    if isinstance(value, SubObjectPropertyChain):
+        return [_Text(f"ObjectPropertyChain({' '.join(map(_role, value.chain))})"), value.sup]
+    if isinstance(value, HasKey):
+        roles, properties = map(_role, value.object_properties), (_iri(p.iri) for p in value.data_properties)
+        return [value.expression, _Text(f"({' '.join(roles)})"), _Text(f"({' '.join(properties)})")]
+    fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
+    if isinstance(value, _CARDINALITIES) and fields[-1] in _UNQUALIFIED:
+        fields.pop()
+    return list(_flat(fields))
+
+
+def _flat(fields: Iterable[object]) -> Iterable[object]:
+    for entry in fields:
+        if isinstance(entry, tuple):
+            yield from _flat(entry)
+        else:
+            yield entry
+
+
+def _role(property: object) -> str:
+    return _iri(property.iri) if isinstance(property, ObjectProperty) else axiom_text(property)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=65536)
+def _iri(iri: str) -> str:
+    if _NOT_IN_IRIS.search(iri):
+        raise ValueError(f"not an IRI, functional-style syntax cannot write it: {iri!r}")
+    return f"<{iri}>"
+
+
+def _literal(value: Literal) -> str:
+    text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if value.language and value.datatype == RDF + "langString":
+        return f"{text}@{value.language}"
+    return text if value.datatype == XSD + "string" else f"{text}^^{_iri(value.datatype)}"
+
+
+def _declaration(part: object) -> str:
+    """The declaration of an entity or a named individual; "" for anything else, and for what is built in."""
+    if isinstance(part, _ENTITIES):
+        return "" if is_reserved(part.iri) else f"Declaration({type(part).__name__}({_iri(part.iri)}))"
+    if isinstance(part, str) and not part.startswith("_:"):
+        return f"Declaration(NamedIndividual({_iri(part)}))"
+    if isinstance(part, Literal) and not is_reserved(part.datatype):
+        return f"Declaration(Datatype({_iri(part.datatype)}))"
+    return ""
+
+
+M = TypeVar("M")
+
+
+def _disjoint(value: Axiom, members: tuple[M, ...], empty: Callable[[M], Axiom]) -> list[Axiom | Assertion]:
+    """``value``, a disjointness of ``members``, with ``empty`` said of each member that stands there twice."""
+    distinct = tuple(dict.fromkeys(members))
+    if len(distinct) == len(members):
+        return [value] if len(members) > 1 else []
+    repeated = [empty(member) for member in distinct if members.count(member) > 1]
+    return [*repeated, *([type(value)(distinct)] if len(distinct) > 1 else [])]  # type: ignore[call-arg, arg-type]
+
+
+def _plain(value: Axiom | Assertion) -> list[Axiom | Assertion]:
+    """``value`` as axioms of the same meaning in which no set has a member twice, or a single one."""
+    match value:
+        case EquivalentClasses(members) | EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+            return [value] if len(set(members)) > 1 else []
+        case SameIndividual(first, second):
+            return [value] if first != second else []
+        case DifferentIndividuals(first, second):
+            return [value] if first != second else [ClassAssertion(NOTHING, first)]
+        case DisjointUnion(cls, expressions):
+            if len(set(expressions)) == len(expressions) > 1:
+                return [value]
+            return [
+                *(SubClassOf(expression, cls) for expression in expressions),
+                SubClassOf(cls, ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]),
+                *_plain(DisjointClasses(expressions)),
+            ]
+        case DisjointClasses(members):
+            return _disjoint(value, members, lambda member: SubClassOf(member, NOTHING))
+        case DisjointObjectProperties(roles):
+            return _disjoint(value, roles, lambda role: SubClassOf(THING, ObjectAllValuesFrom(role, NOTHING)))
+        case DisjointDataProperties(properties):
+            return _disjoint(value, properties, lambda property: SubClassOf(THING, DataMaxCardinality(0, property)))
+    return [value]

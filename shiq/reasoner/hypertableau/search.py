@@ -1,0 +1,208 @@
+"""Choices, expansion and jumping back: the search for a clash-free pre-model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.reasoner.hypertableau.data import describe
+from shiq.reasoner.hypertableau.rules import ADD, Alternative, OutOfBudget, Saturation
+from shiq.reasoner.hypertableau.state import Clash, Match, State
+from shiq.reasoner.hypertableau.tables import Need, Tables, bits
+from shiq.reasoner.protocol import Answer, Module
+from shiq.verdict import Verdict
+
+#: Length of the trail and number of nodes before, the alternative tried, the match it comes from.
+Choice: TypeAlias = tuple[int, int, Alternative, Match]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer, and for CONSISTENT the pre-model it rests on."""
+
+    answer: Answer
+    model: State | None = None
+
+
+class Search(Saturation):
+    """Saturate, choose, expand, in this order, until there is a pre-model or every alternative is refuted.
+
+    A chosen alternative rests on its choice point alone: a clash then refutes it by what else the clash rests on, and it is
+    denied on the strength of that, before the match is looked at again. ``opaque`` says of what the datatype layer could not
+    decide something that some pre-model rested on; with it, a failed search has refuted nothing.
+    """
+
+    choices: list[Choice]
+    opaque = ""
+
+    def run(self) -> bool:
+        """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
+        blocking bounds the nodes (THEORY.md 4); a `OutOfBudget` ends it before."""
+        try:
+            self.load()
+        except Clash:
+            return False
+        while True:
+            try:
+                self.saturate()
+                if not (self.choose() or self.expand()):
+                    self.accept_data()
+                    return True
+            except Clash as clash:
+                if not self.jump_back(clash.rests_on):
+                    return False
+
+    # --- choosing ---------------------------------------------------------------------------------
+
+    def choose(self) -> bool:
+        """Tries the first disjunct of the pending match that comes first; False if all are met."""
+        heap, pending = self.heap, self.pending
+        while heap:
+            entry = heappop(heap)
+            order, match = entry[:3], entry[4]
+            if pending.get(match) != order:
+                continue
+            del pending[match]
+            if self._lapsed(match):
+                continue
+            if self.choices:
+                self.trail.append((None, entry, None))
+            self.steps += 1
+            if self.steps >= self.checkpoint:
+                self.tick()
+            alternatives = self.settle(match)
+            if alternatives:
+                self.used.add(self.tables.rules[match[0]].index)
+                self.choices.append((len(self.trail), len(self.pos), alternatives[0], match))
+                self.apply(alternatives[0], 1 << (len(self.choices) - 1))
+                return True
+            if self.new_names or self.new_edges or self.new_denials or self.counted or self.dirty:
+                return True
+        return False
+
+    def _lapsed(self, match: Match) -> bool:
+        """Whether a match can hold again only after something wakes it again: facts at live nodes only grow until they are
+        taken back, while merges can be taken back."""
+        number, x, y = match
+        rule, pos = self.tables.rules[number], self.pos
+        if x >= len(pos) or y >= len(pos):
+            return True
+        if rule.body & ~pos[x]:
+            return self.alive[x]
+        if y >= 0 and (rule.branch_body & ~pos[y] or not self.near[x].get(y, 0) & rule.role_bit):
+            return self.alive[x] and self.alive[y]
+        return False
+
+    def jump_back(self, rests_on: int) -> bool:
+        """Goes back to the last choice point that a clash rests on, and denies what was tried there; False if it rests on none."""
+        while rests_on:
+            level = rests_on.bit_length() - 1
+            mark, nodes, (kind, u, v), match = self.choices[level]
+            self.undo(mark, nodes)
+            del self.choices[level:]
+            rest = rests_on ^ 1 << level
+            try:
+                if kind == ADD:
+                    self.deny(u, v, rest)
+                else:
+                    self.separate(u, v, rest)
+            except Clash as clash:
+                rests_on = clash.rests_on
+            else:
+                self.again.append(match)
+                return True
+        return False
+
+    def undo(self, mark: int, nodes: int) -> None:
+        super().undo(mark, nodes)
+        self.again.clear()
+        self.counted.clear()
+        self.counted_queued.clear()
+        for entry in self.repending:
+            match = entry[4]
+            known = self.pending.get(match)
+            if known is None or entry[:3] < known:
+                self.pending[match] = entry[:3]
+                heappush(self.heap, entry)
+        self.repending.clear()
+
+    # --- expansion --------------------------------------------------------------------------------
+
+    def expand(self) -> bool:
+        """Gives unmet ≥-atoms at unblocked nodes their successors, those of individuals first; False if there are none."""
+        waiting = sorted(x for x in self.open if self.alive[x])
+        unmet = [(x, needs) for x in waiting if (needs := self._unmet(x))]
+        individuals = [(x, needs) for x, needs in unmet if x < self.named]
+        if not individuals and unmet:
+            blocked = blocked_nodes(self)
+            unmet = [(x, needs) for x, needs in unmet if x not in blocked]
+        for x, needs in individuals or unmet:
+            for a in needs:
+                self._add_successors(x, self.tables.needs[a], self.names_rest(x, 1 << a))
+            self.remove(self.open, x)
+        return bool(individuals or unmet)
+
+    def _unmet(self, x: int) -> list[int]:
+        """The ≥-atoms at x that are not met; x is no longer open if there are none."""
+        needs = self.tables.needs
+        unmet = [a for a in bits(self.pos[x] & self.tables.need_mask) if not self._is_met(x, needs[a])]
+        if not unmet:
+            self.remove(self.open, x)
+        return unmet
+
+    def _is_met(self, x: int, need: Need) -> bool:
+        """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again."""
+        bit, filler, pos, left = need.role_bit, need.filler, self.pos, need.n
+        for y, roles in self.near[x].items():
+            if roles & bit and not filler & ~pos[y]:
+                left -= 1
+                if not left:
+                    return True
+        return False
+
+    def _add_successors(self, x: int, need: Need, rest: int) -> None:
+        """n fresh, pairwise unequal successors that suit."""
+        fresh: list[int] = []
+        for _ in range(need.n):
+            self.steps += 1 + len(fresh)
+            if self.steps >= self.checkpoint:
+                self.tick()
+            y = self.grow(x)
+            for z in fresh:
+                self.separate(y, z, rest)
+            fresh.append(y)
+            self.link(x, y, need.roles, rest)
+            if need.filler:
+                self.add(y, need.filler_atom, rest)
+            for rule in self.tables.start:
+                self.fire(rule, y, -1)
+
+    # --- data -------------------------------------------------------------------------------------
+
+    def accept_data(self) -> None:
+        """A clash if the pre-model rests on data that the datatype layer cannot decide: then it is none, and ``opaque`` says
+        so."""
+        if not (self.data or self.tables.data_mask):
+            return
+        unknown = [x for x in range(len(self.pos)) if self.alive[x] and self.data_verdict(x) is None]
+        blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else ()
+        for x in unknown:
+            if x not in blocked:
+                self.opaque = self.opaque or f"the datatype layer cannot decide {describe(self.data_statements(x))}"
+                raise Clash(self.data_rest(x))
+
+
+def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> Outcome:
+    """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and until ``deadline``."""
+    search = Search(tables, module, limit, deadline)
+    try:
+        found = search.run()
+    except OutOfBudget as stop:
+        return Outcome(Answer(Verdict.UNDETERMINED, str(stop)))
+    if found:
+        return Outcome(Answer(Verdict.CONSISTENT), search)
+    if search.opaque:
+        return Outcome(Answer(Verdict.UNDETERMINED, search.opaque))
+    return Outcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1})))

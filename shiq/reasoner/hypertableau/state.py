@@ -1,0 +1,353 @@
+"""A partial model: nodes, facts, what each fact rests on, and the trail that takes writes back."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from shiq.clause import AtLeast, DataAtLeast, DataAtMost
+from shiq.reasoner.hypertableau.data import DataStatement
+from shiq.reasoner.hypertableau.tables import Rule, Tables, bits
+from shiq.reasoner.protocol import Module
+
+#: An asserted data restriction, value or negated value, with what it rests on.
+DataFact: TypeAlias = tuple[DataStatement, int]
+
+#: A match of a rule: rule number, centre, branch (-1 for none).
+Match: TypeAlias = tuple[int, int, int]
+
+#: (unnamed, number of alternatives, kind of the first), then the order of arrival, then the match.
+Pending: TypeAlias = tuple[int, int, int, int, Match]
+
+_MISSING = object()
+_NOTHING: dict[int, int] = {}
+
+
+class Clash(Exception):
+    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits."""
+
+    def __init__(self, rests_on: int) -> None:
+        super().__init__(rests_on)
+        self.rests_on = rests_on
+
+
+class State:
+    """Nodes are integers by age: the individuals of the module first, parents before children.
+
+    Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of the roles that lead to it,
+    closed under ⊑* and kept from both ends; a loop holds both directions), ``reach`` (a superset of all these roles),
+    ``parent`` (-1 for individuals), ``alive`` (not merged away or pruned). Sparse: ``unequal``, ``forbidden`` (negative
+    edges), ``data``. What a fact rests on is kept only where it is not nothing. While there is no choice point, nothing can
+    be taken back, and nothing is put on the trail.
+
+    Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``, ``new_denials``, ``dirty`` data);
+    ``open`` holds the nodes with a ≥-atom that is not known to be met.
+    """
+
+    def __init__(self, tables: Tables, module: Module) -> None:
+        self.tables = tables
+        self.named = len(module.positive)
+        self.module = module
+        negated = [a for mask in set(module.negative) for a in bits(mask & tables.need_mask)]
+        self.helpers = {a: 1 << tables.negated(a) for a in negated}
+        self.width = len(tables.atoms)
+        self.pos: list[int] = list(module.positive)
+        self.neg: list[int] = list(module.negative)
+        self.near: list[dict[int, int]] = [{} for _ in self.pos]
+        self.reach: list[int] = [0] * self.named
+        self.parent: list[int] = [-1] * self.named
+        self.alive: list[bool] = [True] * self.named
+        self.unequal: dict[int, dict[int, int]] = {}
+        self.forbidden: dict[int, dict[int, tuple[tuple[int, int], ...]]] = {}
+        self.data: dict[int, tuple[DataFact, ...]] = {}
+        self.pos_rest: dict[int, int] = {}
+        self.neg_rest: dict[int, int] = {}
+        self.edge_rest: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self.open: dict[int, bool] = {}
+        self.new_names: list[tuple[int, int]] = []
+        self.new_edges: list[tuple[int, int, int]] = []
+        self.new_denials: list[tuple[int, int]] = []
+        self.dirty: dict[int, None] = {}
+        self.choices: list[Any] = []
+        self.trail: list[tuple[Any, Any, Any]] = []
+        self.repending: list[Pending] = []
+        self.used: set[int] = set()
+
+    def load(self) -> None:
+        """Takes over what the module asserts."""
+        tables, module, helpers = self.tables, self.module, self.helpers
+        for x in range(self.named):
+            neg = self.neg[x]
+            if self.pos[x] & neg:
+                raise Clash(0)
+            for a in bits(neg & (tables.need_mask | tables.data_mask)):
+                if a in helpers:
+                    self.pos[x] |= helpers[a]
+                else:
+                    self._add_data(x, (_complement(tables.atoms[a]), 0))
+            if self.pos[x] & tables.need_mask:
+                self.open[x] = True
+            if self.pos[x] & tables.data_mask:
+                self.dirty[x] = None
+        for x, p, literal in module.data:
+            self._add_data(x, ((p, literal, True), 0))
+        for x, p, literal in module.negative_data:
+            self._add_data(x, ((p, literal, False), 0))
+        for x, y in module.different:
+            self.separate(x, y, 0)
+        for x, role, y in module.negative_edges:
+            self.forbid(x, y, 1 << tables.role(role), 0)
+        for x, role, y in module.edges:
+            code = tables.role(role)
+            self.link(x, y, tables.up[code], 0)
+
+    # --- the trail --------------------------------------------------------------------------------
+
+    def write(self, container: Any, key: Any, value: Any) -> None:
+        """``container[key] = value`` in a list or dict, so that `undo` takes it back."""
+        if self.choices:
+            old = container[key] if type(container) is list else container.get(key, _MISSING)
+            self.trail.append((container, key, old))
+        container[key] = value
+
+    def remove(self, container: dict[Any, Any], key: Any) -> None:
+        if self.choices:
+            self.trail.append((container, key, container[key]))
+        del container[key]
+
+    def undo(self, mark: int, nodes: int) -> None:
+        """Takes back all writes after ``mark``, and the nodes from ``nodes`` on; pending matches that were looked at since come
+        to ``repending``. The queues must be empty, or worthless."""
+        trail = self.trail
+        while len(trail) > mark:
+            container, key, old = trail.pop()
+            if old is _MISSING:
+                del container[key]
+            elif container is None:
+                self.repending.append(key)
+            else:
+                container[key] = old
+        for column in (self.pos, self.neg, self.near, self.reach, self.parent, self.alive):
+            del column[nodes:]  # type: ignore[attr-defined]
+        self.new_names.clear()
+        self.new_edges.clear()
+        self.new_denials.clear()
+        self.dirty.clear()
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def add(self, x: int, atom: int, rest: int) -> None:
+        """The atom holds at x."""
+        bit = 1 << atom
+        old = self.pos[x]
+        if old & bit:
+            return
+        if self.neg[x] & bit:
+            raise Clash(rest | self.neg_rest.get(x * self.width + atom, 0))
+        if self.choices:
+            self.trail.append((self.pos, x, old))
+            if rest:
+                self.write(self.pos_rest, x * self.width + atom, rest)
+        self.pos[x] = old | bit
+        if atom in self.tables.on_name:
+            self.new_names.append((x, atom))
+        elif bit & self.tables.need_mask:
+            self.write(self.open, x, True)
+        elif bit & self.tables.data_mask:
+            self.dirty[x] = None
+
+    def deny(self, x: int, atom: int, rest: int) -> None:
+        """The atom does not hold at x."""
+        bit = 1 << atom
+        if self.neg[x] & bit:
+            return
+        if self.pos[x] & bit:
+            raise Clash(rest | self.pos_rest.get(x * self.width + atom, 0))
+        self.write(self.neg, x, self.neg[x] | bit)
+        if rest:
+            self.write(self.neg_rest, x * self.width + atom, rest)
+        if atom in self.tables.on_denial:
+            self.new_denials.append((x, atom))
+
+    def separate(self, x: int, y: int, rest: int) -> None:
+        """x ≠ y."""
+        if x == y:
+            raise Clash(rest)
+        known = self.unequal.setdefault(x, {})
+        if y not in known:
+            self.write(known, y, rest)
+            self.write(self.unequal.setdefault(y, {}), x, rest)
+
+    def link(self, x: int, y: int, roles: int, rest: int) -> None:
+        """All of ``roles`` (closed under ⊑*) lead from x to y."""
+        tables, near = self.tables, self.near
+        if x == y:
+            roles |= tables.inverse(roles)
+        old = near[x].get(y, 0)
+        new = roles & ~old
+        if not new:
+            return
+        full = old | new
+        self.write(near[x], y, full)
+        if x != y:
+            self.write(near[y], x, tables.inverse(full))
+            self.reach[y] |= tables.inverse(new)
+        self.reach[x] |= new
+        if rest:
+            low, high, mask = (x, y, new) if x <= y else (y, x, tables.inverse(new))
+            self.write(self.edge_rest, (low, high), (*self.edge_rest.get((low, high), ()), (mask, rest)))
+        if new & tables.conflicting:
+            self._check_conflicts(x, y, new, full)
+        if x == y and new & tables.irreflexive:
+            raise Clash(self.edge_rests(x, y, new & tables.irreflexive))
+        if self.forbidden:
+            self._check_forbidden(x, y)
+        self.new_edges.append((x, y, new))
+
+    def _check_conflicts(self, x: int, y: int, new: int, full: int) -> None:
+        for r in bits(new & self.tables.conflicting):
+            against = self.tables.conflicts[r] & full
+            if against:
+                raise Clash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against))
+
+    def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
+        """None of ``roles`` leads from x to y."""
+        for a, b, mask in ((x, y, roles), (y, x, self.tables.inverse(roles))):
+            known = self.forbidden.setdefault(a, {})
+            self.write(known, b, (*known.get(b, ()), (mask, rest)))
+        self._check_forbidden(x, y)
+
+    def _check_forbidden(self, x: int, y: int) -> None:
+        roles = self.near[x].get(y, 0)
+        for mask, rest in self.forbidden.get(x, {}).get(y, ()):
+            if mask & roles:
+                raise Clash(rest | self.edge_rests(x, y, mask & roles))
+
+    def _add_data(self, x: int, *facts: DataFact) -> None:
+        self.write(self.data, x, (*self.data.get(x, ()), *facts))
+        self.dirty[x] = None
+
+    # --- what facts rest on -----------------------------------------------------------------------
+
+    def edge_rests(self, x: int, y: int, roles: int) -> int:
+        """What the lowest of ``roles`` from x to y rests on."""
+        if not self.edge_rest:
+            return 0
+        bit = roles & -roles
+        if x > y:
+            x, y, bit = y, x, self.tables.inverse(bit)
+        for mask, rest in self.edge_rest.get((x, y), ()):
+            if mask & bit:
+                return rest
+        return 0
+
+    def names_rest(self, x: int, names: int) -> int:
+        """What ``names``, all holding at x, rest on."""
+        rests, base, total = self.pos_rest, x * self.width, 0
+        if rests:
+            for a in bits(names):
+                total |= rests.get(base + a, 0)
+        return total
+
+    def denials_rest(self, x: int, names: int) -> int:
+        """What the denials of ``names``, none holding at x, rest on."""
+        rests, base, total = self.neg_rest, x * self.width, 0
+        if rests:
+            for a in bits(names):
+                total |= rests.get(base + a, 0)
+        return total
+
+    def match_rest(self, rule: Rule, x: int, y: int) -> int:
+        """What a match of a local or u-type rule rests on, with the denials that took disjuncts away."""
+        if not self.choices:
+            return 0
+        rest = self.names_rest(x, rule.body) | self.denials_rest(x, rule.head & self.neg[x])
+        if y >= 0:
+            rest |= self.edge_rests(x, y, rule.role_bit) | self.names_rest(y, rule.branch_body)
+            rest |= self.denials_rest(y, rule.branch_head & self.neg[y])
+        return rest
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def grow(self, parent: int) -> int:
+        """A fresh node without facts."""
+        self.pos.append(0)
+        self.neg.append(0)
+        self.near.append({})
+        self.reach.append(0)
+        self.parent.append(parent)
+        self.alive.append(True)
+        return len(self.pos) - 1
+
+    def merge(self, x: int, y: int, rest: int) -> None:
+        """x and y are one: the younger is moved into the older, its unnamed subtree pruned."""
+        target, source = (x, y) if x < y else (y, x)
+        known = self.unequal.get(source, _NOTHING)
+        if target in known:
+            raise Clash(rest | known[target])
+        base = source * self.width
+        for a in bits(self.pos[source] & ~self.pos[target]):
+            self.add(target, a, rest | self.pos_rest.get(base + a, 0))
+        for a in bits(self.neg[source] & ~self.neg[target]):
+            self.deny(target, a, rest | self.neg_rest.get(base + a, 0))
+        self._prune_below(source)
+        self.write(self.alive, source, False)
+        self._move_edges(source, target, rest)
+        for other, other_rest in list(known.items()):
+            self.remove(self.unequal[other], source)
+            self.separate(target, other, rest | other_rest)
+        for other, facts in list(self.forbidden.get(source, {}).items()):
+            for mask, mask_rest in facts:
+                self.forbid(target, target if other == source else other, mask, rest | mask_rest)
+        if source in self.data:
+            self._add_data(target, *((fact, rest | fact_rest) for fact, fact_rest in self.data[source]))
+        if self.pos[target] & self.tables.data_mask:
+            self.dirty[target] = None
+
+    def _move_edges(self, source: int, target: int, rest: int) -> None:
+        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms looked at again."""
+        need_mask = self.tables.need_mask
+        for other, roles in list(self.near[source].items()):
+            if other != source:
+                if not self.alive[other]:
+                    continue
+                self.remove(self.near[other], source)
+                if self.pos[other] & need_mask:
+                    self.write(self.open, other, True)
+            end = target if other == source else other
+            for mask, mask_rest in self._edge_parts(source, other, roles):
+                self.link(target, end, mask, rest | mask_rest)
+        if self.pos[target] & need_mask:
+            self.write(self.open, target, True)
+
+    def _edge_parts(self, x: int, y: int, roles: int) -> list[tuple[int, int]]:
+        """The roles from x to y, grouped by what they rest on."""
+        parts = []
+        for mask, rest in self.edge_rest.get((x, y) if x <= y else (y, x), ()):
+            own = mask if x <= y else self.tables.inverse(mask)
+            parts.append((own, rest))
+            roles &= ~own
+        if roles:
+            parts.append((roles, 0))
+        return parts
+
+    def _prune_below(self, x: int) -> None:
+        """Takes the unnamed descendants of x away."""
+        stack = [x]
+        while stack:
+            node = stack.pop()
+            for child in self.near[node]:
+                if self.parent[child] == node and self.alive[child]:
+                    self.write(self.alive, child, False)
+                    stack.append(child)
+
+
+def _complement(atom: object) -> DataAtLeast | DataAtMost:
+    """The restriction that holds where ``atom`` does not."""
+    match atom:
+        case DataAtLeast(n, p, data_range):
+            return DataAtMost(n - 1, p, data_range)
+        case DataAtMost(n, p, data_range):
+            return DataAtLeast(n + 1, p, data_range)
+        case AtLeast():
+            raise AssertionError("negated ≥-atoms over objects are rules")
+    raise TypeError(atom)

@@ -1,0 +1,283 @@
+"""A clausal TBox compiled to integers: atoms and roles are bits, clauses are indexed by what can wake them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.reasoner.hypertableau.data import NodeData
+from shiq.roles import Role
+
+#: Entries of a memo before it starts afresh.
+MEMO_LIMIT = 200_000
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The positions of the bits of ``mask``, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+@dataclass(slots=True, eq=False)
+class Rule:
+    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for a negated ≥-atom;
+    ``inverse_bit`` is the clause's role seen from the branch."""
+
+    number: int
+    index: int
+    body: int
+    head: int
+    role_bit: int = 0
+    inverse_bit: int = 0
+    branch_body: int = 0
+    branch_head: int = 0
+    at_most: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Wake:
+    """The rules that a change at a node can concern: as centre (``local``, ``centre``, ``counted``) or as branch."""
+
+    local: list[Rule] = field(default_factory=list)
+    centre: list[Rule] = field(default_factory=list)
+    branch: list[Rule] = field(default_factory=list)
+    counted: list[Rule] = field(default_factory=list)
+    counted_branch: list[Rule] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of C, or 0; ``filler_atom`` its
+    position, or -1."""
+
+    n: int
+    role_bit: int
+    roles: int
+    filler: int
+    filler_atom: int
+
+
+class Tables:
+    """What the calculus reads of a clausal TBox.
+
+    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, and the names that stand for negated
+    ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role masks are closed upwards under ⊑*.
+    """
+
+    def __init__(self, tbox: ClausalTBox) -> None:
+        self.tbox = tbox
+        self.atoms: list[Atom] = list(tbox.atoms)
+        self._atom_ids: dict[Atom, int] = {atom: i for i, atom in enumerate(self.atoms)}
+        self._codes: dict[str, int] = {}
+        self._inverses: dict[int, int] = {}
+        self._even = 0
+        self.up: list[int] = []
+        self.rules: list[Rule] = []
+        self.start: list[Rule] = []
+        self.on_name: dict[int, Wake] = {}
+        self.on_denial: dict[int, Wake] = {}
+        self._on_role: dict[int, list[Rule]] = {}
+        self._counted_on_role: dict[int, list[Rule]] = {}
+        self._local_memo: dict[int, tuple[Rule, ...]] = {}
+        self._edge_memo: dict[tuple[int, int, int], tuple[tuple[Rule, bool], ...]] = {}
+        self._counted_memo: dict[int, tuple[Rule, ...]] = {}
+        self._negated: dict[int, int] = {}
+        for role in sorted(set(_roles_of(tbox))):
+            self.role(role)
+        for clause in tbox.clauses:
+            for atom in (*clause.body, *clause.head, *clause.branch_body, *clause.branch_head):
+                self._atom(atom)
+        self.needs: dict[int, Need] = {}
+        self.data_mask = 0
+        self.need_mask = 0
+        for i, atom in list(enumerate(self.atoms)):
+            self._classify(i, atom)
+        self.conflicts, self.conflicting, self.irreflexive = self._role_conflicts()
+        for index, clause in enumerate(tbox.clauses):
+            self._compile(index, clause)
+
+    @cached_property
+    def data(self) -> NodeData:
+        return NodeData(self.tbox)
+
+    # --- roles ------------------------------------------------------------------------------------
+
+    def role(self, role: Role) -> int:
+        """The code of ``role``; a property that no axiom mentions gets one when it is first met."""
+        code = self._codes.get(role.iri)
+        if code is None:
+            group = sorted({s.iri for s in self.tbox.roles.superroles(Role(role.iri))})
+            for iri in group:
+                if iri not in self._codes:
+                    self._codes[iri] = len(self.up)
+                    self._even |= 1 << len(self.up)
+                    self.up += (0, 0)
+            for iri in group:
+                for r in (Role(iri), Role(iri, True)):
+                    mask = 0
+                    for s in self.tbox.roles.superroles(r):
+                        mask |= 1 << (self._codes[s.iri] + s.inverted)
+                    self.up[self._codes[iri] + r.inverted] = mask
+            code = self._codes[role.iri]
+        return code + role.inverted
+
+    def inverse(self, mask: int) -> int:
+        """The mask of the inverses of the roles in ``mask``."""
+        found = self._inverses.get(mask)
+        if found is None:
+            found = self._inverses[mask] = (mask & self._even) << 1 | (mask >> 1) & self._even
+        return found
+
+    def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
+        """Per role the roles that may not hold of the same pair; all such roles; those that no loop may have."""
+        box = self.tbox.roles
+        pairs = {(self.role(r), self.role(s)) for r, s in box.disjoint}
+        pairs |= {(self.role(r), self.role(r.inverse)) for r in box.asymmetric}
+        conflicts: dict[int, int] = {}
+        for r, s in pairs:
+            for a, b in ((r, s), (s, r), (r ^ 1, s ^ 1), (s ^ 1, r ^ 1)):
+                conflicts[a] = conflicts.get(a, 0) | 1 << b
+        irreflexive = 0
+        for role in box.irreflexive:
+            irreflexive |= 1 << self.role(role) | 1 << self.role(role.inverse)
+        return conflicts, _mask(conflicts), irreflexive
+
+    # --- atoms and rules --------------------------------------------------------------------------
+
+    def _atom(self, atom: Atom) -> int:
+        found = self._atom_ids.get(atom)
+        if found is None:
+            found = self._atom_ids[atom] = len(self.atoms)
+            self.atoms.append(atom)
+        return found
+
+    def _classify(self, i: int, atom: Atom) -> None:
+        if isinstance(atom, AtLeast):
+            filler = -1 if atom.filler is None else self._atom(atom.filler)
+            code = self.role(atom.role)
+            self.needs[i] = Need(atom.n, 1 << code, self.up[code], 0 if filler < 0 else 1 << filler, filler)
+            self.need_mask |= 1 << i
+        elif isinstance(atom, DataAtLeast | DataAtMost):
+            self.data_mask |= 1 << i
+
+    def _compile(self, index: int, clause: Clause) -> None:
+        def mask(atoms: Iterable[Atom]) -> int:
+            return _mask(self._atom(a) for a in atoms)
+
+        code = -1 if clause.role is None else self.role(clause.role)
+        self._index(
+            Rule(
+                len(self.rules),
+                index,
+                mask(clause.body),
+                mask(clause.head),
+                0 if code < 0 else 1 << code,
+                0 if code < 0 else 1 << (code ^ 1),
+                mask(clause.branch_body),
+                mask(clause.branch_head),
+                clause.at_most,
+            )
+        )
+
+    def _index(self, rule: Rule) -> None:
+        self.rules.append(rule)
+        names = [(self.on_name.setdefault(a, Wake()), True) for a in bits(rule.body)]
+        names += [(self.on_denial.setdefault(a, Wake()), True) for a in bits(rule.head)]
+        names += [(self.on_name.setdefault(a, Wake()), False) for a in bits(rule.branch_body)]
+        names += [(self.on_denial.setdefault(a, Wake()), False) for a in bits(rule.branch_head)]
+        for wake, central in names:
+            if not rule.role_bit:
+                wake.local.append(rule)
+            elif rule.at_most:
+                (wake.counted if central else wake.counted_branch).append(rule)
+            else:
+                (wake.centre if central else wake.branch).append(rule)
+        if rule.role_bit:
+            on_role = self._counted_on_role if rule.at_most else self._on_role
+            on_role.setdefault(rule.role_bit.bit_length() - 1, []).append(rule)
+        elif not rule.body:
+            self.start.append(rule)
+
+    def negated(self, atom: int) -> int:
+        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``: so that an asserted negation
+        of a ≥-atom is exact whatever the clauses say."""
+        found = self._negated.get(atom)
+        if found is None:
+            need = self.needs[atom]
+            found = self._negated[atom] = len(self.atoms)
+            self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
+            inverse = self.inverse(need.role_bit)
+            self._index(Rule(len(self.rules), -1, 1 << found, 0, need.role_bit, inverse, need.filler, 0, need.n - 1))
+            self._local_memo.clear()
+            self._edge_memo.clear()
+            self._counted_memo.clear()
+        return found
+
+    # --- what a node or an edge concerns, by signature ----------------------------------------------
+
+    def local_rules(self, names: int) -> tuple[Rule, ...]:
+        """The local rules whose body is in ``names`` and whose head is not met by them."""
+        found = self._local_memo.get(names)
+        if found is None:
+            rules = {rule.number: rule for rule in self.start}
+            for a in bits(names):
+                if wake := self.on_name.get(a):
+                    rules.update((rule.number, rule) for rule in wake.local)
+            found = tuple(r for _, r in sorted(rules.items()) if not r.body & ~names and not r.head & names)
+            if len(self._local_memo) >= MEMO_LIMIT:
+                self._local_memo.clear()
+            self._local_memo[names] = found
+        return found
+
+    def edge_rules(self, first: int, roles: int, second: int) -> tuple[tuple[Rule, bool], ...]:
+        """The u-type rules that an edge with ``roles`` between nodes with these names concerns and does not meet; True: the
+        first node is the centre."""
+        key = (first, roles, second)
+        found = self._edge_memo.get(key)
+        if found is None:
+            rules = [(rule, True) for r in bits(roles) for rule in self._on_role.get(r, ())]
+            rules += [(rule, False) for r in bits(roles) for rule in self._on_role.get(r ^ 1, ())]
+            found = tuple(
+                (rule, forward)
+                for rule, forward in rules
+                for centre, branch in (((first, second) if forward else (second, first)),)
+                if not (rule.body & ~centre or rule.branch_body & ~branch or rule.head & centre or rule.branch_head & branch)
+            )
+            if len(self._edge_memo) >= MEMO_LIMIT:
+                self._edge_memo.clear()
+            self._edge_memo[key] = found
+        return found
+
+    def counted_rules(self, roles: int) -> tuple[Rule, ...]:
+        """The m-type rules about one of ``roles``."""
+        found = self._counted_memo.get(roles)
+        if found is None:
+            found = tuple(rule for r in bits(roles) for rule in self._counted_on_role.get(r, ()))
+            self._counted_memo[roles] = found
+        return found
+
+
+def _mask(positions: Iterable[int]) -> int:
+    mask = 0
+    for i in positions:
+        mask |= 1 << i
+    return mask
+
+
+def _roles_of(tbox: ClausalTBox) -> Iterator[Role]:
+    """Every role that a clause, an atom or the role box mentions."""
+    box = tbox.roles
+    for pairs in (box.inclusions, box.disjoint):
+        for pair in pairs:
+            yield from pair
+    yield from box.asymmetric | box.irreflexive
+    for clause in tbox.clauses:
+        if clause.role is not None:
+            yield clause.role
+    for atom in {*tbox.atoms, *(a for clause in tbox.clauses for a in clause.head)}:
+        if isinstance(atom, AtLeast):
+            yield atom.role

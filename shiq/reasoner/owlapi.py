@@ -1,0 +1,106 @@
+"""The OWL API and HermiT inside the JVM: ontologies go in as functional syntax, are counted, and only then asked about."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from py4j.java_gateway import get_field, set_field  # type: ignore[import-untyped]
+
+from shiq.reasoner.jvm import Jvm, JvmFailure, shared_jvm
+from shiq.reasoner.sending import Document
+
+_KEPT_BASES = 12
+
+
+class Misread(JvmFailure):
+    """The OWL API read something else than what was sent."""
+
+
+class OwlApi:
+    """One JVM's ontology manager, HermiT's configuration, and the axiom sets that were parsed before."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        """Loads the classes. Raises JvmFailure; to be called inside `Jvm.call`, like every method here."""
+        self.jvm = jvm
+        java = jvm.view
+        self._manager: Any = java.org.semanticweb.owlapi.apibinding.OWLManager.createOWLOntologyManager()
+        # The parser itself, not the manager's search for one: among the others are some that read anything as nothing.
+        self._parser: Any = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser
+        self._source: Any = java.org.semanticweb.owlapi.io.StringDocumentSource
+        self._reasoner: Any = java.org.semanticweb.HermiT.Reasoner
+        self._configuration: Any = java.org.semanticweb.HermiT.Configuration()
+        set_field(self._configuration, "ignoreUnsupportedDatatypes", False)
+        if get_field(self._configuration, "ignoreUnsupportedDatatypes") is not False:
+            raise JvmFailure("HermiT would leave out axioms with unsupported datatypes")
+        self._bases: OrderedDict[str, Any] = OrderedDict()
+
+    def consistent(self, bases: Sequence[Document], question: Document) -> bool:
+        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
+
+        No axiom may be in two of them.
+
+        Raises Misread where the OWL API holds other counts of axioms or entities than were sent, JvmFailure for the rest.
+        """
+        parsed = [self._base(base) for base in bases]
+        ontology = self._parse(question.text)
+        try:
+            for axioms in parsed:
+                self._manager.addAxioms(ontology, axioms)
+            self._compare(ontology, [*bases, question])
+            reasoner = self._reasoner(self._configuration, ontology)
+            try:
+                answer = reasoner.isConsistent()
+            finally:
+                reasoner.dispose()
+        finally:
+            self._manager.removeOntology(ontology)
+        if not isinstance(answer, bool):
+            raise JvmFailure(f"HermiT answered neither true nor false: {answer!r}")
+        return answer
+
+    def _base(self, base: Document) -> Any:
+        """The set of axioms of ``base``, compared with what was sent when it is read."""
+        if base.text in self._bases:
+            self._bases.move_to_end(base.text)
+            return self._bases[base.text]
+        ontology = self._parse(base.text)
+        try:
+            self._compare(ontology, [base])
+            axioms = self._bases[base.text] = ontology.getAxioms()
+        finally:
+            self._manager.removeOntology(ontology)
+        if len(self._bases) > _KEPT_BASES:
+            self._bases.popitem(last=False)
+        return axioms
+
+    def _parse(self, text: str) -> Any:
+        ontology = self._manager.createOntology()
+        try:
+            self._parser().parse(self._source(text), ontology)
+        except BaseException:
+            self._manager.removeOntology(ontology)
+            raise
+        return ontology
+
+    def _compare(self, ontology: Any, documents: Sequence[Document]) -> None:
+        axioms = ontology.getLogicalAxiomCount()
+        names = ontology.getSignature().size() - ontology.getDatatypesInSignature().size()
+        sent_axioms = sum(document.axioms for document in documents)
+        sent_names = len(frozenset().union(*(document.entities for document in documents)))
+        if axioms != sent_axioms or names != sent_names:
+            expected = f"{sent_axioms} axioms about {sent_names} names"
+            raise Misread(f"the OWL API read {axioms} axioms about {names} names where {expected} were sent")
+
+
+_session: OwlApi | None = None
+
+
+def shared_session(user: object, heap: str, timeout: float | None) -> OwlApi:
+    """The session of this process's JVM, started if need be. Raises ReasonerError, UsageError; JvmFailure in mid-start."""
+    global _session  # noqa: PLW0603
+    jvm = shared_jvm(user, heap)
+    if _session is None or _session.jvm is not jvm:
+        _session = jvm.call(lambda: OwlApi(jvm), timeout)
+    return _session

@@ -1,0 +1,172 @@
+"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost on the way.
+
+The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B), DifferentIndividuals(a a) and
+DisjointObjectProperties(r r) as axioms about one thing, which HermiT takes for true. So an axiom that says something twice is
+sent as what it means. Other parsers guess at malformed text; so the counts of what was sent are compared with what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from shiq.functional import axiom_text
+from shiq.model import (
+    NOTHING,
+    THING,
+    TOP_DATATYPE,
+    Assertion,
+    Axiom,
+    ClassAssertion,
+    DataComplementOf,
+    DataIntersectionOf,
+    DataMaxCardinality,
+    DataOneOf,
+    DatatypeRestriction,
+    DataUnionOf,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    ObjectAllValuesFrom,
+    ObjectIntersectionOf,
+    ObjectOneOf,
+    ObjectUnionOf,
+    SameIndividual,
+    SubClassOf,
+    SubObjectPropertyChain,
+    SubObjectPropertyOf,
+)
+from shiq.reasoner.structure import entities, rewritten, structural_key, with_individuals
+
+V = TypeVar("V")
+
+BLANK = "urn:shiq:blank:"
+
+
+class Unsendable(Exception):
+    """HermiT cannot be asked about this at all; ``str`` is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Axioms and assertions as functional syntax, with what a reader of it must have found: how many logical axioms
+    (assertions included), and which classes, properties and individuals, as (kind, IRI)."""
+
+    text: str
+    axioms: int
+    entities: frozenset[tuple[str, str]]
+
+
+def document(values: Sequence[Axiom | Assertion]) -> Document:
+    """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax tells kinds by position.
+
+    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own names (``internal:…``).
+    """
+    used = entities(values)
+    for kind, iri in sorted(used):
+        if iri.startswith("internal:"):
+            raise Unsendable(f"the {kind} <{iri}> has an IRI that HermiT reserves for itself")
+    try:
+        lines = [axiom_text(value) for value in values]
+    except ValueError as error:
+        raise Unsendable(str(error)) from None
+    return Document("\n".join(["Ontology(", *lines, ")", ""]), len(values), frozenset(used))
+
+
+def sendable(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> tuple[list[Axiom], list[Assertion]]:
+    """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial axioms and repetitions left out.
+
+    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are names like any other.)
+    """
+    sent_axioms = [a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))]
+    sent_assertions = [_assertion(rewritten(_named(assertion), _proper_operands)) for assertion in assertions]
+    return _distinct(sent_axioms), _distinct(sent_assertions)
+
+
+def _distinct(values: Iterable[V]) -> list[V]:
+    return list({structural_key(value): value for value in values}.values())
+
+
+def _named(value: V) -> V:
+    return with_individuals(value, lambda name: BLANK + name[2:] if name.startswith("_:") else name)
+
+
+def _proper_operands(part: object) -> object | None:
+    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no restriction without facets."""
+    match part:
+        case ObjectIntersectionOf(operands) | DataIntersectionOf(operands) | ObjectUnionOf(operands) | DataUnionOf(operands):
+            if len(operands) == 1:
+                return rewritten(operands[0], _proper_operands)
+            if not operands:
+                if isinstance(part, ObjectIntersectionOf | ObjectUnionOf):
+                    return THING if isinstance(part, ObjectIntersectionOf) else NOTHING
+                return TOP_DATATYPE if isinstance(part, DataIntersectionOf) else DataComplementOf(TOP_DATATYPE)
+        case ObjectOneOf(()):
+            return NOTHING
+        case DataOneOf(()):
+            return DataComplementOf(TOP_DATATYPE)
+        case DatatypeRestriction(datatype, ()):
+            return datatype
+    return None
+
+
+def _axioms(axiom: Axiom) -> Iterator[Axiom]:
+    match axiom:
+        case EquivalentClasses(items) | EquivalentObjectProperties(items) | EquivalentDataProperties(items):
+            if len(frozenset(map(structural_key, items))) > 1:
+                yield axiom
+        case DisjointClasses(expressions):
+            once, repeated = _by_repetition(expressions)
+            yield from (SubClassOf(expression, NOTHING) for expression in repeated)
+            if len(once) > 1:
+                yield DisjointClasses(tuple(once))
+        case DisjointUnion(cls, expressions):
+            once, repeated = _by_repetition(expressions)
+            if repeated or len(once) < 2:
+                union = once[0] if len(once) == 1 else ObjectUnionOf(tuple(once)) if once else NOTHING
+                yield EquivalentClasses((cls, union))
+                yield from _axioms(DisjointClasses(expressions))
+            else:
+                yield axiom
+        case DisjointObjectProperties(properties):
+            once_properties, repeated_properties = _by_repetition(properties)
+            yield from (SubClassOf(THING, ObjectAllValuesFrom(role, NOTHING)) for role in repeated_properties)
+            if len(once_properties) > 1:
+                yield DisjointObjectProperties(tuple(once_properties))
+        case DisjointDataProperties(data_properties):
+            once_data, repeated_data = _by_repetition(data_properties)
+            yield from (SubClassOf(THING, DataMaxCardinality(0, property)) for property in repeated_data)
+            if len(once_data) > 1:
+                yield DisjointDataProperties(tuple(once_data))
+        case SubObjectPropertyChain((role,), sup):
+            yield SubObjectPropertyOf(role, sup)
+        case _:
+            yield axiom
+
+
+def _by_repetition(items: Sequence[V]) -> tuple[list[V], list[V]]:
+    """Each item once; and those that occur more than once."""
+    once: dict[object, V] = {}
+    repeated: dict[object, V] = {}
+    for item in items:
+        key = structural_key(item)
+        if key in once:
+            repeated[key] = item
+        else:
+            once[key] = item
+    return list(once.values()), list(repeated.values())
+
+
+def _assertion(assertion: Assertion) -> Assertion:
+    match assertion:
+        case SameIndividual(first, second) if first == second:
+            return ClassAssertion(THING, first)
+        case DifferentIndividuals(first, second) if first == second:
+            return ClassAssertion(NOTHING, first)
+    return assertion

@@ -1,0 +1,199 @@
+"""Axioms and assertions as trees: their vocabulary, their data ranges and literals, and copies with parts replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+from shiq.model import (
+    Class,
+    ClassAssertion,
+    DataComplementOf,
+    DataIntersectionOf,
+    DataOneOf,
+    DataProperty,
+    DataPropertyAssertion,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    DataUnionOf,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    InverseObjectProperties,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectHasValue,
+    ObjectIntersectionOf,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectUnionOf,
+    SameIndividual,
+)
+
+V = TypeVar("V")
+
+_DATA_RANGES = (Datatype, DataIntersectionOf, DataUnionOf, DataComplementOf, DataOneOf, DatatypeRestriction)
+_INDIVIDUALS: Mapping[type, frozenset[str]] = {
+    ClassAssertion: frozenset(("individual",)),
+    ObjectHasValue: frozenset(("individual",)),
+    ObjectOneOf: frozenset(("individuals",)),
+    ObjectPropertyAssertion: frozenset(("subject", "object")),
+    NegativeObjectPropertyAssertion: frozenset(("subject", "object")),
+    DataPropertyAssertion: frozenset(("subject",)),
+    NegativeDataPropertyAssertion: frozenset(("subject",)),
+    SameIndividual: frozenset(("first", "second")),
+    DifferentIndividuals: frozenset(("first", "second")),
+}
+_UNORDERED = (
+    ObjectIntersectionOf,
+    ObjectUnionOf,
+    ObjectOneOf,
+    DataIntersectionOf,
+    DataUnionOf,
+    DataOneOf,
+    EquivalentClasses,
+    DisjointClasses,
+    EquivalentObjectProperties,
+    DisjointObjectProperties,
+    InverseObjectProperties,
+    EquivalentDataProperties,
+    DisjointDataProperties,
+    SameIndividual,
+    DifferentIndividuals,
+)
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _field_names(kind: type) -> tuple[str, ...]:
+    known = _FIELDS.get(kind)
+    if known is None:
+        known = _FIELDS[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    return known
+
+
+def parts(value: object) -> Iterator[object]:
+    """``value`` and everything inside it, outermost first; individuals and other plain fields are left out."""
+    stack: list[object] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        elif is_dataclass(item):
+            yield item
+            stack.extend(getattr(item, name) for name in _field_names(type(item)))
+
+
+def entities(values: Iterable[object]) -> set[tuple[str, str]]:
+    """The (kind, IRI) of every class, property and individual in ``values``; datatypes are left out."""
+    found: set[tuple[str, str]] = set()
+    for value in values:
+        for part in parts(value):
+            match part:
+                case Class(iri):
+                    found.add(("class", iri))
+                case ObjectProperty(iri):
+                    found.add(("object property", iri))
+                case DataProperty(iri):
+                    found.add(("data property", iri))
+                case _:
+                    for name in _INDIVIDUALS.get(type(part), ()):
+                        inside = getattr(part, name)
+                        found |= {("individual", i) for i in ((inside,) if isinstance(inside, str) else inside)}
+    return found
+
+
+def data_of(values: Iterable[object]) -> tuple[set[DataRange], set[Literal]]:
+    """The outermost data ranges in ``values``, and the literals outside data ranges."""
+    ranges: set[DataRange] = set()
+    literals: set[Literal] = set()
+
+    def note(part: object) -> object | None:
+        if isinstance(part, _DATA_RANGES):
+            ranges.add(part)
+            return part
+        if isinstance(part, Literal):
+            literals.add(part)
+        return None
+
+    for value in values:
+        rewritten(value, note)
+    return ranges, literals
+
+
+def with_data(value: V, ranges: Mapping[DataRange, DataRange], literals: Mapping[Literal, Literal]) -> V:
+    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for one without replacement."""
+
+    def change(part: object) -> object | None:
+        if isinstance(part, _DATA_RANGES):
+            return ranges[part]
+        if isinstance(part, Literal):
+            return literals[part]
+        return None
+
+    return rewritten(value, change)
+
+
+def with_individuals(value: V, rename: Callable[[str], str]) -> V:
+    """``value`` with every individual renamed."""
+
+    def change(part: object) -> object | None:
+        names = _INDIVIDUALS.get(type(part))
+        if names is None:
+            return None
+        arguments: dict[str, object] = {}
+        for name in _field_names(type(part)):
+            inside = getattr(part, name)
+            if name in names:
+                arguments[name] = rename(inside) if isinstance(inside, str) else tuple(map(rename, inside))
+            else:
+                arguments[name] = rewritten(inside, change)
+        kind: Any = type(part)
+        return kind(**arguments)  # type: ignore[no-any-return]
+
+    return rewritten(value, change)
+
+
+def rewritten(value: V, change: Callable[[object], object | None]) -> V:
+    """``value`` with the outermost parts for which ``change`` gives something replaced by that."""
+    result: Any = value
+    if isinstance(value, tuple):
+        items = [rewritten(item, change) for item in value]
+        if any(new is not old for new, old in zip(items, value)):
+            result = tuple(items)
+    elif is_dataclass(value) and not isinstance(value, type):
+        replacement = change(value)
+        if replacement is not None:
+            result = replacement
+        else:
+            old_fields = [getattr(value, name) for name in _field_names(type(value))]
+            new_fields = [rewritten(old, change) for old in old_fields]
+            if any(new is not old for new, old in zip(new_fields, old_fields)):
+                result = type(value)(*new_fields)
+    return result  # type: ignore[no-any-return]
+
+
+def structural_key(value: object) -> object:
+    """Equal for what the OWL 2 structural specification calls structurally equivalent: the order and repetition of operands
+    does not count where the specification has a set."""
+    if isinstance(value, tuple):
+        return tuple(map(structural_key, value))
+    if not is_dataclass(value):
+        return value
+    inside = [getattr(value, name) for name in _field_names(type(value))]
+    if isinstance(value, InverseObjectProperties | SameIndividual | DifferentIndividuals):
+        return type(value), frozenset(map(structural_key, inside))
+    if isinstance(value, _UNORDERED):
+        return type(value), frozenset(map(structural_key, inside[0]))
+    if isinstance(value, DatatypeRestriction):
+        return type(value), value.datatype, frozenset(value.facets)
+    return (type(value), *map(structural_key, inside))

@@ -1,0 +1,185 @@
+"""The last pass: inclusions in normal form as DL-clauses (THEORY 2.1; the values are in `shiq.clause`).
+
+A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a role atom with its literals at
+the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.errors import UsageError
+from shiq.model import (
+    NOTHING,
+    THING,
+    Axiom,
+    Class,
+    ClassExpression,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataRange,
+    Datatype,
+    DatatypeDefinition,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectSomeValuesFrom,
+)
+from shiq.roles import role_of
+from simplify.fresh import is_reserved
+from simplify.inclusion import Context, Inclusion, disjuncts
+from simplify.vocabulary import entities
+
+
+def clausal_tbox(
+    inclusions: Sequence[Inclusion], context: Context, axioms: tuple[Axiom, ...], names: Iterable[str] = ()
+) -> ClausalTBox:
+    """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
+
+    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in the order of first use, then
+    those of ``names`` that are unknown.
+    """
+    clauses: dict[Hashable, Clause] = {}
+    for inclusion in inclusions:
+        clause = clause_of(inclusion, context)
+        if not is_tautology(clause):
+            clauses.setdefault(_key(clause), clause)
+    atoms = dict.fromkeys(atom for clause in clauses.values() for atom in atoms_of(clause))
+    atoms |= dict.fromkeys(name for name in names if name not in (THING.iri, NOTHING.iri))
+    return ClausalTBox(
+        clauses=tuple(clauses.values()),
+        roles=context.roles,
+        axioms=axioms,
+        atoms=tuple(atoms),
+        fresh=frozenset(a for a in atoms if isinstance(a, str) and is_reserved(a) and a not in context.taken),
+        definitions=datatype_definitions(axioms),
+    )
+
+
+def clause_of(inclusion: Inclusion, context: Context) -> Clause:
+    """The clause that says ⊤ ⊑ ``inclusion.sup``.
+
+    >>> clause_of(Inclusion(THING, ObjectComplementOf(Class("urn:A"))), Context())
+    Clause(body=('urn:A',), head=(), role=None, branch_body=(), branch_head=(), at_most=0, origins=frozenset())
+    """
+    body: list[str] = []
+    head: list[Atom] = []
+    restriction: ObjectAllValuesFrom | ObjectMaxCardinality | None = None
+    origins = inclusion.origins
+    for disjunct in inclusion.disjuncts:
+        match disjunct:
+            case ObjectComplementOf(Class(iri)):
+                body.append(iri)
+            case Class(iri):
+                head.append(iri)
+            case ObjectSomeValuesFrom(property, Class() as filler):
+                head.append(AtLeast(1, role_of(property), _filler(filler)))
+            case ObjectMinCardinality(n, property, Class() as filler):
+                head.append(AtLeast(n, role_of(property), _filler(filler)))
+            case DataMinCardinality(n, data_property, data_range):
+                head.append(DataAtLeast(n, data_property.iri, data_range))
+                origins |= _definitions_used(data_range, context)
+            case DataMaxCardinality(n, data_property, data_range):
+                head.append(DataAtMost(n, data_property.iri, data_range))
+                origins |= _definitions_used(data_range, context)
+            case ObjectAllValuesFrom() | ObjectMaxCardinality() if restriction is None:
+                restriction = disjunct
+            case _:
+                raise TypeError(disjunct)
+    match restriction:
+        case ObjectAllValuesFrom(property, literals):
+            branch_body, branch_head = _literals(literals)
+            return Clause(tuple(body), tuple(head), role_of(property), branch_body, branch_head, 0, origins)
+        case ObjectMaxCardinality(n, property, Class() as filler):
+            name = _filler(filler)
+            return Clause(tuple(body), tuple(head), role_of(property), () if name is None else (name,), (), n, origins)
+    return Clause(tuple(body), tuple(head), origins=origins)
+
+
+def atoms_of(clause: Clause) -> Iterator[Atom]:
+    """The atoms that ``clause`` mentions: a ≥-atom's filler after it."""
+    yield from clause.body
+    for atom in clause.head:
+        yield atom
+        if isinstance(atom, AtLeast) and atom.filler is not None:
+            yield atom.filler
+    yield from clause.branch_body
+    yield from clause.branch_head
+
+
+def is_tautology(clause: Clause) -> bool:
+    return not (set(clause.body).isdisjoint(clause.head) and set(clause.branch_body).isdisjoint(clause.branch_head))
+
+
+def datatype_definitions(axioms: Iterable[Axiom]) -> dict[str, DataRange]:
+    """The data range that defines each datatype. Raises `UsageError` if one is defined twice, or through itself."""
+    definitions: dict[str, DataRange] = {}
+    for axiom in axioms:
+        if isinstance(axiom, DatatypeDefinition):
+            iri = axiom.datatype.iri
+            if definitions.setdefault(iri, axiom.range) != axiom.range:
+                raise UsageError(f"DatatypeDefinition of <{iri}> contradicts another one", "Keep one definition of it.")
+    for iri, data_range in definitions.items():
+        if iri in _datatypes_below(data_range, definitions):
+            raise UsageError(f"DatatypeDefinition of <{iri}> is cyclic", "Define it by other datatypes.")
+    return definitions
+
+
+def datatype_origins(axioms: Sequence[Axiom]) -> dict[str, frozenset[int]]:
+    """For each defined datatype the definitions that it rests on, directly or not."""
+    definitions = datatype_definitions(axioms)
+    index = {axiom.datatype.iri: i for i, axiom in reversed(list(enumerate(axioms))) if isinstance(axiom, DatatypeDefinition)}
+    return {
+        iri: frozenset(index[d] for d in (iri, *_datatypes_below(data_range, definitions)) if d in index)
+        for iri, data_range in definitions.items()
+    }
+
+
+def _datatypes_below(data_range: DataRange, definitions: dict[str, DataRange]) -> set[str]:
+    below: set[str] = set()
+    stack = [data_range]
+    while stack:
+        for entity in entities(stack.pop()):
+            if isinstance(entity, Datatype) and entity.iri not in below:
+                below.add(entity.iri)
+                if entity.iri in definitions:
+                    stack.append(definitions[entity.iri])
+    return below
+
+
+def _definitions_used(data_range: DataRange, context: Context) -> frozenset[int]:
+    used: frozenset[int] = frozenset()
+    if context.datatype_origins:
+        for entity in entities(data_range):
+            used |= context.datatype_origins.get(entity.iri, frozenset())
+    return used
+
+
+def _filler(filler: Class) -> str | None:
+    return None if filler == THING else filler.iri
+
+
+def _literals(filler: ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    body: list[str] = []
+    head: list[str] = []
+    for literal in disjuncts(filler):
+        match literal:
+            case ObjectComplementOf(Class(iri)):
+                body.append(iri)
+            case Class(iri):
+                head.append(iri)
+            case _:
+                raise TypeError(literal)
+    return tuple(body), tuple(head)
+
+
+def _key(clause: Clause) -> Hashable:
+    """What makes two clauses the same: a u-type clause over names alone may be read from either end of its role atom."""
+    centre = (frozenset(clause.body), frozenset(clause.head))
+    branch = (frozenset(clause.branch_body), frozenset(clause.branch_head))
+    role = clause.role
+    if role is not None and role.inverted and not clause.at_most and all(isinstance(atom, str) for atom in clause.head):
+        return branch, centre, role.inverse, 0
+    return centre, branch, role, clause.at_most

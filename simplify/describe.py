@@ -1,0 +1,233 @@
+"""Simplified TBoxes as text (DL notation) and as JSON-able values, for `shiq simplify` and for tests.
+
+>>> from shiq.roles import Role
+>>> clause_text(Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:B",)))
+'urn:A(x) ∧ urn:r(x,y) → urn:B(y)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from shiq.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
+from shiq.model import (
+    NOTHING,
+    THING,
+    XSD,
+    Class,
+    ClassExpression,
+    DataComplementOf,
+    DataIntersectionOf,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    DataUnionOf,
+    Literal,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectIntersectionOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+    SubClassOf,
+)
+from shiq.roles import Role, RoleBox, role_of
+from simplify.restrictions import AtMost, Universal
+from simplify.vocabulary import object_properties
+
+if TYPE_CHECKING:
+    from simplify import SimplifiedTBox
+
+#: How an IRI is written.
+Shortener: TypeAlias = Callable[[str], str]
+
+_FACETS = {"minInclusive": "≥", "maxInclusive": "≤", "minExclusive": ">", "maxExclusive": "<"}
+
+
+def shortener(prefixes: Mapping[str, str]) -> Shortener:
+    """Writes an IRI with the longest of ``prefixes`` (prefix → namespace) that fits, or in full.
+
+    >>> shortener({"": "urn:", "x": "urn:x:"})("urn:x:A")
+    'x:A'
+    """
+    longest_first = sorted(prefixes.items(), key=lambda item: len(item[1]), reverse=True)
+
+    def short(iri: str) -> str:
+        for prefix, namespace in longest_first:
+            if iri.startswith(namespace):
+                return f"{prefix}:{iri[len(namespace) :]}" if prefix else iri[len(namespace) :]
+        return iri
+
+    return short
+
+
+def clause_text(clause: Clause, short: Shortener = str) -> str:
+    """``clause`` as an implication; ≤n S.C is written as such, at the centre."""
+    body = [f"{short(name)}(x)" for name in clause.body]
+    head = [_atom_text(atom, short) for atom in clause.head]
+    if clause.role is not None and clause.at_most:
+        filler = clause.branch_body[0] if clause.branch_body else None
+        head.append(f"(≤{clause.at_most} {role_text(clause.role, short)}.{_filler_text(filler, short)})(x)")
+    elif clause.role is not None:
+        body.append(f"{role_text(clause.role, short)}(x,y)")
+        body += [f"{short(name)}(y)" for name in clause.branch_body]
+        head += [f"{short(name)}(y)" for name in clause.branch_head]
+    return f"{' ∧ '.join(body) or '⊤'} → {' ∨ '.join(head) or '⊥'}"
+
+
+def axiom_text(axiom: SubClassOf, short: Shortener = str) -> str:
+    return f"{concept_text(axiom.sub, short)} ⊑ {concept_text(axiom.sup, short)}"
+
+
+def concept_text(expression: ClassExpression, short: Shortener = str) -> str:
+    """``expression`` (of the constructors that `desugar` leaves) in DL notation."""
+    match expression:
+        case Class(iri):
+            return "⊤" if expression == THING else "⊥" if expression == NOTHING else short(iri)
+        case ObjectComplementOf(operand):
+            return f"¬{_bracketed(operand, short)}"
+        case ObjectIntersectionOf(operands):
+            return " ⊓ ".join(_bracketed(operand, short) for operand in operands)
+        case ObjectUnionOf(operands):
+            return " ⊔ ".join(_bracketed(operand, short) for operand in operands)
+        case ObjectSomeValuesFrom(property, filler):
+            return f"∃{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+        case ObjectAllValuesFrom(property, filler):
+            return f"∀{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+        case ObjectMinCardinality(n, property, filler):
+            return f"≥{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+        case ObjectMaxCardinality(n, property, filler):
+            return f"≤{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+        case DataMinCardinality(n, data_property, data_range):
+            return _data_text(DataAtLeast(n, data_property.iri, data_range), short)
+        case DataMaxCardinality(n, data_property, data_range):
+            return _data_text(DataAtMost(n, data_property.iri, data_range), short)
+    raise TypeError(expression)
+
+
+def range_text(data_range: DataRange, short: Shortener = str) -> str:
+    """``data_range`` in DL notation; XSD's own names without their namespace."""
+    match data_range:
+        case Datatype(iri):
+            return iri.removeprefix(XSD) if iri.startswith(XSD) else short(iri)
+        case DataComplementOf(operand):
+            return f"¬{range_text(operand, short)}"
+        case DataIntersectionOf(operands):
+            return f"({' ⊓ '.join(range_text(operand, short) for operand in operands)})"
+        case DataUnionOf(operands):
+            return f"({' ⊔ '.join(range_text(operand, short) for operand in operands)})"
+        case DataOneOf(literals):
+            return f"{{{', '.join(_literal_text(literal, short) for literal in literals)}}}"
+        case DatatypeRestriction(datatype, facets):
+            inside = ", ".join(f"{_facet_text(facet)} {literal.lexical}" for facet, literal in facets)
+            return f"{range_text(datatype, short)}[{inside}]"
+
+
+def role_text(role: Role, short: Shortener = str) -> str:
+    return short(role.iri) + ("⁻" if role.inverted else "")
+
+
+def part_roles(restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox) -> tuple[str, ...]:
+    """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the roles of the universals, m-part
+    of those of the ≤ restrictions (Definition 5, THEORY 1.2)."""
+    below = {s.iri for role in restricted for s in roles.subroles(role)}
+    return tuple(sorted(below.intersection(properties)))
+
+
+def report(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
+    """What `shiq simplify` shows of a TBox, as JSON-able values: Definition 4, the clauses, Definition 5 and Fs(T)."""
+    clauses, box = simplified.clauses, simplified.clauses.roles
+    properties = object_properties(simplified.axioms)
+    return {
+        "axioms": len(simplified.axioms),
+        "definition4": [axiom_text(axiom, short) for axiom in simplified.definition4],
+        "universals": [_universal_text(universal, short) for universal in simplified.universals],
+        "at_mosts": [_at_most_text(at_most, short) for at_most in simplified.at_mosts],
+        "clauses": [
+            {"kind": clause.kind, "text": clause_text(clause, short), "origins": sorted(clause.origins)}
+            for clause in clauses.clauses
+        ],
+        "roles": _roles_report(box, short),
+        "u_part": [short(iri) for iri in part_roles((u.role for u in simplified.universals), properties, box)],
+        "m_part": [short(iri) for iri in part_roles((m.role for m in simplified.at_mosts), properties, box)],
+        "features": sorted(map(short, simplified.features)),
+        "atoms": len(clauses.atoms),
+        "fresh_names": len(clauses.fresh),
+    }
+
+
+def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
+    def pairs(of: Iterable[tuple[Role, Role]], sign: str) -> list[str]:
+        return [f"{role_text(r, short)} {sign} {role_text(s, short)}" for r, s in sorted(of)]
+
+    def data_pairs(of: Iterable[tuple[str, str]], sign: str) -> list[str]:
+        return [f"{short(p)} {sign} {short(q)}" for p, q in sorted(of)]
+
+    return {
+        "inclusions": pairs(box.inclusions, "⊑") + data_pairs(box.data_inclusions, "⊑"),
+        "disjoint": pairs(box.disjoint, "∥") + data_pairs(box.disjoint_data, "∥"),
+        "asymmetric": [role_text(r, short) for r in sorted(box.asymmetric)],
+        "irreflexive": [role_text(r, short) for r in sorted(box.irreflexive)],
+        "transitive (eliminated)": [role_text(r, short) for r in sorted(box.transitive)],
+    }
+
+
+def _universal_text(universal: Universal, short: Shortener) -> str:
+    filler = _lit_text(universal.filler, short)
+    return f"{_lit_text(universal.premise, short)} ⊑ ∀{role_text(universal.role, short)}.{filler}"
+
+
+def _at_most_text(at_most: AtMost, short: Shortener) -> str:
+    restriction = f"≤{at_most.n} {role_text(at_most.role, short)}.{_lit_text(at_most.filler, short)}"
+    return f"{_lit_text(at_most.premise, short)} ⊑ {restriction}"
+
+
+def _lit_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
+    return "⊤" if lit is None else ("" if lit[1] else "¬") + short(lit[0])
+
+
+def _atom_text(atom: Atom, short: Shortener) -> str:
+    match atom:
+        case str():
+            return f"{short(atom)}(x)"
+        case AtLeast(n, role, filler):
+            sign = "∃" if n == 1 else f"≥{n} "
+            return f"({sign}{role_text(role, short)}.{_filler_text(filler, short)})(x)"
+    return f"({_data_text(atom, short)})(x)"
+
+
+def _data_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
+    match atom:
+        case DataAtLeast(n, property, data_range):
+            sign = "∃" if n == 1 else f"≥{n} "
+        case DataAtMost(0, property, DataComplementOf(data_range)):
+            sign = "∀"
+        case DataAtMost(n, property, data_range):
+            sign = f"≤{n} "
+    return f"{sign}{short(property)}.{range_text(data_range, short)}"
+
+
+def _filler_text(filler: str | None, short: Shortener) -> str:
+    return "⊤" if filler is None else short(filler)
+
+
+def _bracketed(expression: ClassExpression, short: Shortener) -> str:
+    text = concept_text(expression, short)
+    return f"({text})" if isinstance(expression, ObjectIntersectionOf | ObjectUnionOf) else text
+
+
+def _literal_text(literal: Literal, short: Shortener) -> str:
+    quoted = f'"{literal.lexical}"'
+    if literal.language:
+        return f"{quoted}@{literal.language}"
+    return quoted if literal.datatype == XSD + "string" else f"{quoted}^^{range_text(Datatype(literal.datatype), short)}"
+
+
+def _facet_text(facet: str) -> str:
+    name = facet.removeprefix(XSD)
+    return _FACETS.get(name, name)

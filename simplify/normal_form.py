@@ -1,0 +1,210 @@
+"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY 2.1, the normal form).
+
+Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a disjunction of literals) or ≤n R.A
+with n ≥ 1; A is a name or ⊤. What does not fit is named: a fresh literal L with L ⊑ D stands for D. Naming needs one direction
+only, so ≥n R.D becomes ≥n R.Q with Q ⊑ D, and ≤n R.D becomes ≤n R.Q with D ⊑ Q.
+
+⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which keeps the whole polynomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from math import prod
+from typing import TypeAlias
+
+from shiq.model import (
+    NOTHING,
+    THING,
+    Class,
+    ClassExpression,
+    DataMaxCardinality,
+    DataMinCardinality,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectIntersectionOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectPropertyExpression,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+)
+from simplify.inclusion import Context, Inclusion, at_least, complement_of, disjuncts, is_literal, union_of
+from simplify.nnf import nnf
+
+LABEL = "normal-form"
+
+#: How many inclusions one ⊔ over several ⊓ may be multiplied out into. Beyond it the largest ⊓ is named.
+DISTRIBUTED = 8
+
+#: A disjunction; a concept is a list of them, read as their conjunction: [] is ⊤, [()] is ⊥.
+Disjunction: TypeAlias = tuple[ClassExpression, ...]
+
+_RESTRICTIONS = ObjectAllValuesFrom | ObjectMaxCardinality
+
+
+def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
+    """``inclusions`` (⊤ ⊑ C, C in NNF) in normal form, in order; the definitions of fresh names follow the inclusion that first
+    needs them. A name is reused for the same concept. Number and width of the results are linear in |C|, so the size is at most
+    quadratic, and so is the time (for nested ≤)."""
+    naming = _Naming(context)
+    result: list[Inclusion] = []
+    for inclusion in inclusions:
+        for disjunction in naming.conjuncts(inclusion.sup):
+            result.append(Inclusion(THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins))
+        result += naming.take_definitions()
+    return result
+
+
+class _Naming:
+    """The fresh names given so far, and the definitions not yet handed out."""
+
+    def __init__(self, context: Context) -> None:
+        self._names = context.fresh(LABEL)
+        self._definitions: list[Disjunction] = []
+
+    def take_definitions(self) -> list[Inclusion]:
+        taken = []
+        while self._definitions:
+            waiting, self._definitions = self._definitions, []
+            taken += [Inclusion(THING, union_of(self.with_one_restriction(disjunction))) for disjunction in waiting]
+        return taken
+
+    def conjuncts(self, expression: ClassExpression) -> list[Disjunction]:
+        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from the inside out."""
+        match expression:
+            case Class():
+                return [] if expression == THING else [()] if expression == NOTHING else [(expression,)]
+            case ObjectComplementOf() | DataMinCardinality() | DataMaxCardinality():
+                return [(expression,)]
+            case ObjectIntersectionOf(operands):
+                return _conjunction(d for operand in operands for d in self.conjuncts(operand))
+            case ObjectUnionOf(operands):
+                return self._disjunction([self.conjuncts(operand) for operand in operands])
+            case ObjectSomeValuesFrom(property, filler):
+                return self._minimum(1, property, filler)
+            case ObjectMinCardinality(n, property, filler):
+                return self._minimum(n, property, filler)
+            case ObjectAllValuesFrom(property, filler):
+                return self._universal(property, filler)
+            case ObjectMaxCardinality(n, property, filler):
+                return self._maximum(n, property, filler)
+        raise TypeError(expression)
+
+    def with_one_restriction(self, disjunction: Disjunction) -> Disjunction:
+        """``disjunction`` with every ∀ and ≤ but one named; a ≤ stays before a ∀."""
+        restrictions = [d for d in disjunction if isinstance(d, _RESTRICTIONS)]
+        if len(restrictions) < 2:
+            return disjunction
+        kept = next((r for r in restrictions if isinstance(r, ObjectMaxCardinality)), restrictions[0])
+        return tuple(self._literal([(d,)]) if d in restrictions and d != kept else d for d in disjunction)
+
+    def _minimum(self, n: int, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+        inner = self.conjuncts(filler)
+        if inner == [()]:
+            return [()]
+        return [(at_least(n, property, self._literal(inner, positive=True) if inner else THING),)]
+
+    def _maximum(self, n: int, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+        """≤n R.D: the filler is named from above, through a ¬Q that lies below ¬D."""
+        complement = self.conjuncts(nnf(filler, False))
+        if not complement:
+            return []
+        name = THING if complement == [()] else complement_of(self._literal(complement, positive=False))
+        return [(ObjectMaxCardinality(n, property, name),)]
+
+    def _universal(self, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+        """∀R.(D₁ ⊓ D₂) is ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ everything but literals is named."""
+        inner = self.conjuncts(filler)
+        literals = [tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction) for disjunction in inner]
+        return [(ObjectAllValuesFrom(property, union_of(disjunction)),) for disjunction in _conjunction(literals)]
+
+    def _disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
+        if [] in operands:
+            return []
+        factors = [operand for operand in operands if operand != [()]]
+        for large in sorted((f for f in factors if len(f) > 1), key=len, reverse=True):
+            if _is_small(factors):
+                break
+            factors[next(i for i, f in enumerate(factors) if f is large)] = [(self._literal(large),)]
+        product: list[Disjunction] = [()]
+        for factor in factors:
+            product = [left + right for left in product for right in factor]
+        return _conjunction(product)
+
+    def _literal(self, concept: list[Disjunction], positive: bool | None = None) -> ClassExpression:
+        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or of the one that keeps Horn
+        inclusions Horn."""
+        sign = any(map(_is_positive, concept)) if positive is None else positive
+        if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
+            (literal,) = concept[0]
+            if positive is None or isinstance(literal, Class) is positive:
+                return literal
+        literal, is_new = self._names.literal(_key(concept), sign)
+        if is_new:
+            self._definitions += [(complement_of(literal), *disjunction) for disjunction in concept]
+        return literal
+
+
+def _key(concept: list[Disjunction]) -> Hashable:
+    return frozenset(map(frozenset, concept))
+
+
+def _is_small(factors: list[list[Disjunction]]) -> bool:
+    """Whether multiplying ``factors`` out is cheap: few results, or Horn ones that split a conjunction on the right."""
+    several = [factor for factor in factors if len(factor) > 1]
+    if prod(map(len, several)) <= DISTRIBUTED:
+        return True
+    others = (disjunction for factor in factors if factor is not several[0] for disjunction in factor)
+    return len(several) == 1 and not any(map(_is_positive, others))
+
+
+def _is_positive(disjunction: Disjunction) -> bool:
+    """Whether a clause of ``disjunction`` gets a head atom from it."""
+    return any(
+        any(isinstance(literal, Class) for literal in disjuncts(d.filler))
+        if isinstance(d, ObjectAllValuesFrom)
+        else not isinstance(d, ObjectComplementOf)
+        for d in disjunction
+    )
+
+
+def _conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunction]:
+    """Each disjunction once and without repetition, tautologies dropped; ⊥ stands alone."""
+    kept = [unique for d in disjunctions if not is_tautology(unique := tuple(dict.fromkeys(d)))]
+    return [()] if () in kept else list(dict.fromkeys(kept))
+
+
+def is_tautology(disjunction: Disjunction) -> bool:
+    """Whether two disjuncts always make it true: A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, ∃R.C ⊔ ∀R.¬C."""
+    if len(disjunction) < 2:
+        return False
+    if any(isinstance(d, ObjectComplementOf) and d.operand in disjunction for d in disjunction):
+        return True
+    least = {(property, filler): n for n, property, filler in filter(None, map(_lower_bound, disjunction))}
+    most = filter(None, map(_upper_bound, disjunction))
+    return any(n >= least.get((property, filler), n + 2) - 1 for n, property, filler in most)
+
+
+def _lower_bound(d: ClassExpression) -> tuple[int, object, object] | None:
+    match d:
+        case ObjectSomeValuesFrom(property, filler):
+            return 1, property, filler
+        case ObjectMinCardinality(n, property, filler):
+            return n, property, filler
+        case DataMinCardinality(n, data_property, data_range):
+            return n, data_property, data_range
+    return None
+
+
+def _upper_bound(d: ClassExpression) -> tuple[int, object, object] | None:
+    match d:
+        case ObjectAllValuesFrom(property, ObjectComplementOf(operand)):
+            return 0, property, operand
+        case ObjectAllValuesFrom(property, filler) if filler == NOTHING:
+            return 0, property, THING
+        case ObjectMaxCardinality(n, property, filler):
+            return n, property, filler
+        case DataMaxCardinality(n, data_property, data_range):
+            return n, data_property, data_range
+    return None

@@ -1,0 +1,131 @@
+"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂ (THEORY 1.1, step 2).
+
+Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C (fillers
+of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most one literal, that literal's
+complement is L₁ and no name is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shiq.model import (
+    THING,
+    Class,
+    ClassExpression,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectMaxCardinality,
+    SubClassOf,
+)
+from shiq.roles import Role, role_of
+from simplify.fresh import FreshNames
+from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
+
+LABEL = "restrictions"
+
+#: (name, whether it is positive).
+Lit: TypeAlias = tuple[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Universal:
+    """premise ⊑ ∀role.filler; no premise is ⊤."""
+
+    premise: Lit | None
+    role: Role
+    filler: Lit
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """premise ⊑ ≤n role.filler, n ≥ 1; no premise, no filler is ⊤."""
+
+    premise: Lit | None
+    n: int
+    role: Role
+    filler: Lit | None
+
+
+def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
+    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh names after their first use."""
+    names = context.fresh(LABEL)
+    result: list[Inclusion] = []
+    for inclusion in inclusions:
+        restriction = restriction_of(inclusion)
+        if restriction is None:
+            result.append(inclusion)
+        else:
+            result += _named(inclusion, restriction, names)
+    return result
+
+
+def _named(inclusion: Inclusion, restriction: ObjectAllValuesFrom | ObjectMaxCardinality, names: FreshNames) -> list[Inclusion]:
+    definitions: list[Inclusion] = []
+    others = [d for d in inclusion.disjuncts if d is not restriction]
+    if isinstance(restriction, ObjectAllValuesFrom) and not is_filler(restriction.filler):
+        literals = disjuncts(restriction.filler)
+        sign = not literals or any(isinstance(d, Class) for d in literals)
+        filler, is_new = names.literal(frozenset(literals), sign)
+        if is_new:
+            definitions.append(Inclusion(THING, union_of((complement_of(filler), *literals))))
+        restriction = ObjectAllValuesFrom(restriction.property, filler)
+    if len(others) > 1 or not all(map(is_literal, others)):
+        literal, is_new = names.literal(restriction, not isinstance(restriction.filler, ObjectComplementOf))
+        if is_new:
+            definitions.insert(0, Inclusion(THING, union_of((complement_of(literal), restriction))))
+        others.append(literal)
+        return [Inclusion(THING, union_of(others), inclusion.origins), *definitions]
+    return [Inclusion(THING, union_of((*others, restriction)), inclusion.origins), *definitions]
+
+
+def is_filler(expression: ClassExpression) -> bool:
+    """Whether ``expression`` may be L₂ in Definition 4: a literal."""
+    return is_literal(expression) and bool(disjuncts(expression))
+
+
+def restriction_of(inclusion: Inclusion) -> ObjectAllValuesFrom | ObjectMaxCardinality | None:
+    """The one ∀ or ≤ among the disjuncts, if any."""
+    return next((d for d in inclusion.disjuncts if isinstance(d, ObjectAllValuesFrom | ObjectMaxCardinality)), None)
+
+
+def definition4_axiom(inclusion: Inclusion) -> SubClassOf:
+    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they imply on the right."""
+    restriction = restriction_of(inclusion)
+    if restriction is not None:
+        premise = [complement_of(d) for d in inclusion.disjuncts if d is not restriction]
+        return SubClassOf(premise[0] if premise else THING, restriction)
+    body = [d.operand for d in inclusion.disjuncts if isinstance(d, ObjectComplementOf)]
+    return SubClassOf(intersection_of(body), union_of(d for d in inclusion.disjuncts if not isinstance(d, ObjectComplementOf)))
+
+
+def universals_of(axioms: Sequence[SubClassOf]) -> tuple[Universal, ...]:
+    """The axioms of the form L₁ ⊑ ∀S.L₂, each once."""
+    found = (
+        Universal(_lit(axiom.sub), role_of(axiom.sup.property), filler)
+        for axiom in axioms
+        if isinstance(axiom.sup, ObjectAllValuesFrom) and (filler := _lit(axiom.sup.filler)) is not None
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def at_mosts_of(axioms: Sequence[SubClassOf]) -> tuple[AtMost, ...]:
+    """The axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
+    found = (
+        AtMost(_lit(axiom.sub), axiom.sup.cardinality, role_of(axiom.sup.property), _lit(axiom.sup.filler))
+        for axiom in axioms
+        if isinstance(axiom.sup, ObjectMaxCardinality)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _lit(literal: ClassExpression) -> Lit | None:
+    """``literal`` as a value; None for ⊤."""
+    match literal:
+        case ObjectComplementOf(Class(iri)):
+            return iri, False
+        case Class(iri):
+            return None if literal == THING else (iri, True)
+    raise TypeError(literal)

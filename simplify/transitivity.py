@@ -1,0 +1,62 @@
+"""Transitivity elimination (THEORY 1.1, step 3, and the trap in part 4).
+
+For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂). After that no inclusion relies on
+transitivity: from a model of the result, closing the transitive roles gives a model of the TBox. It must see every inclusion
+that naming produced, the fillers under ≤ among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiq.model import THING, Class, ObjectAllValuesFrom
+from shiq.roles import Role, RoleBox, expression_of, role_of
+from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, union_of
+from simplify.restrictions import restriction_of
+
+LABEL = "transitivity"
+
+
+def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
+    """``inclusions`` (in normal form) with what transitive roles entail about each ∀ added after it.
+
+    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is ⊥, and where L₁ is L₂. Q is a
+    name, or a negated name where L₂ has no positive literal: ∃S.C ⊑ D stays Horn, Q' being "C can be reached".
+    """
+    names = context.fresh(LABEL)
+    result: list[Inclusion] = []
+    for inclusion in inclusions:
+        result.append(inclusion)
+        restriction = restriction_of(inclusion)
+        if not isinstance(restriction, ObjectAllValuesFrom):
+            continue
+        others = tuple(d for d in inclusion.disjuncts if d is not restriction)
+        filler = disjuncts(restriction.filler)
+        if not others or not filler or (len(others) == len(filler) == 1 and filler[0] == complement_of(others[0])):
+            continue
+        upper = role_of(restriction.property)
+        for role, equivalents in transitive_subroles(upper, context.roles):
+            literal, is_new = names.literal((role, frozenset(filler)), any(isinstance(d, Class) for d in filler))
+            everywhere = ObjectAllValuesFrom(expression_of(role), literal)
+            origins = context.role_origins.transitivity(role, equivalents) | context.role_origins.inclusion(role, upper)
+            result.append(Inclusion(THING, union_of((*others, everywhere)), inclusion.origins | origins))
+            if is_new:
+                # Conservative whether or not R is transitive (Q: L₂ holds here and all along R), so they have no origins.
+                result.append(Inclusion(THING, union_of((complement_of(literal), everywhere))))
+                result.append(Inclusion(THING, union_of((complement_of(literal), *filler))))
+    return result
+
+
+def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
+    """The greatest transitive roles below ``role``, one of each equivalence class with all that are equivalent to it; what
+    holds along a role holds along those below it, so the others add nothing."""
+    below = roles.subroles(role) & roles.transitive
+    found: list[tuple[Role, tuple[Role, ...]]] = []
+    seen: set[Role] = set()
+    for candidate in sorted(below, key=lambda r: (r != role, r)):
+        above = roles.superroles(candidate) & below
+        equivalents = above & roles.subroles(candidate)
+        if candidate not in seen and above == equivalents:
+            found.append((candidate, tuple(sorted(equivalents))))
+        seen |= equivalents
+    return found
