@@ -13,17 +13,37 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from abox_ops.decide import Decider
-from abox_ops.elements import ElementGraph
+from abox_ops.elements import ElementGraph, atom_names
 from abox_ops.engine import AddSet
 from abox_ops.everything import everything
 from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
+from abox_ops.quotient import Partition
 from abox_ops.shrink import shrink
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.model import Assertion, Axiom, Class, SubClassOf, TBox
+from shiq.model import (
+    Assertion,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    DatatypeDefinition,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    SubDataPropertyOf,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TBox,
+    TransitiveObjectProperty,
+)
+from shiq.reasoner.protocol import Module
+from shiq.roles import role_box
 from shiq.verdict import Verdict
 from simplify import simplify
 
@@ -166,16 +186,15 @@ class Explainer:
 
     def _axioms(self, tbox: ClausalTBox, assertions: list[Assertion]) -> list[Axiom]:
         """A minimal set of axioms that contradicts ``assertions``."""
-        given = set(self.tbox.axioms)
         used = self._used(tbox, assertions)
         candidates = [a for a in self.tbox.axioms if used is None or a in used]
         if not self._refutes_with(candidates, assertions):
-            candidates = list(given and self.tbox.axioms)
+            candidates = list(self.tbox.axioms)
         return shrink(candidates, lambda part: self._refutes_with(part, assertions))
 
     # --- local questions ---------------------------------------------------------------------------
 
-    def _modules(self, tbox: ClausalTBox, assertions: Iterable[Assertion]):  # type: ignore[no-untyped-def]
+    def _modules(self, tbox: ClausalTBox, assertions: Iterable[Assertion]) -> tuple[bool, list[Module]]:
         graph = ElementGraph(tbox)
         for assertion in assertions:
             for plain in normalise(assertion, tbox.roles).assertions:
@@ -186,19 +205,16 @@ class Explainer:
     def _refutes(self, tbox: ClausalTBox, assertions: list[Assertion]) -> bool:
         """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not."""
         contradictory, parts = self._modules(tbox, assertions)
-        return contradictory or any(
-            a.verdict is Verdict.INCONSISTENT for a in self.decider.decide(tbox, parts)
-        )
+        return contradictory or any(a.verdict is Verdict.INCONSISTENT for a in self.decider.decide(tbox, parts))
 
     def _used(self, tbox: ClausalTBox, assertions: list[Assertion]) -> set[Axiom] | None:
         """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
         _, parts = self._modules(tbox, assertions)
-        found: set[Axiom] = {a for a in tbox.axioms if not isinstance(a, SubClassOf)}
         for answer in self.decider.decide(tbox, parts):
             if answer.verdict is Verdict.INCONSISTENT:
                 if answer.used is None:
                     return None
-                found = {a for a in found if _is_about_roles(a)}
+                found = {a for a in tbox.axioms if _is_about_roles(a)}
                 found |= {tbox.axioms[i] for c in answer.used for i in tbox.clauses[c].origins}
                 return found
         return set()
@@ -206,12 +222,8 @@ class Explainer:
     def _refutes_with(self, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
         """Whether ``axioms`` alone contradict ``assertions``."""
         tbox = TBox(tuple(axioms))
-        from shiq.roles import role_box
-
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
-        from abox_ops.elements import atom_names
-
         extra = (*definitions(assertions, roles), *(Class(n) for n in atom_names(plain)))
         return self._refutes(simplify(tbox, extra).clauses, assertions)
 
@@ -255,8 +267,6 @@ class Explainer:
 
 def _groups(conflicts: list[frozenset[Assertion]]) -> list[list[frozenset[Assertion]]]:
     """Conflicts that share insertions, directly or by others, together."""
-    from abox_ops.quotient import Partition
-
     together: Partition[int] = Partition()
     first: dict[Assertion, int] = {}
     for i, conflict in enumerate(conflicts):
@@ -286,33 +296,20 @@ def _hitting_sets(conflicts: list[frozenset[Assertion]]) -> list[frozenset[Asser
 
 
 def _is_about_roles(axiom: Axiom) -> bool:
-    from shiq.model import (
-        AsymmetricObjectProperty,
-        DatatypeDefinition,
-        DisjointDataProperties,
-        DisjointObjectProperties,
-        EquivalentDataProperties,
-        EquivalentObjectProperties,
-        InverseObjectProperties,
-        IrreflexiveObjectProperty,
-        SubDataPropertyOf,
-        SubObjectPropertyOf,
-        SymmetricObjectProperty,
-        TransitiveObjectProperty,
-    )
+    return isinstance(axiom, _ROLE_AXIOMS)
 
-    return isinstance(
-        axiom,
-        AsymmetricObjectProperty
-        | DatatypeDefinition
-        | DisjointDataProperties
-        | DisjointObjectProperties
-        | EquivalentDataProperties
-        | EquivalentObjectProperties
-        | InverseObjectProperties
-        | IrreflexiveObjectProperty
-        | SubDataPropertyOf
-        | SubObjectPropertyOf
-        | SymmetricObjectProperty
-        | TransitiveObjectProperty,
-    )
+
+_ROLE_AXIOMS = (
+    AsymmetricObjectProperty,
+    DatatypeDefinition,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    SubDataPropertyOf,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TransitiveObjectProperty,
+)

@@ -69,9 +69,7 @@ class Supports:
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only."""
         chosen = set(inside)
-        found = {
-            a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))
-        }
+        found = {a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))}
         return sorted(found, key=repr)
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
@@ -112,9 +110,7 @@ class Supports:
         if not any(c.n for c in self.space.m_type):
             return
         for _, other in self._half_edges(individual):
-            if other not in inside and any(
-                third in inside and third != individual for _, third in self._half_edges(other)
-            ):
+            if other not in inside and any(third in inside and third != individual for _, third in self._half_edges(other)):
                 yield other
 
     def _half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:

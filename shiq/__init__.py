@@ -1,0 +1,67 @@
+"""Incremental consistency checking of ontology-backed knowledge graphs, in full SHIQ(D).
+
+Names are loaded when they are first asked for, so that ``import shiq`` stays light: no JVM, no data frames, no Spark.
+
+>>> import shiq
+>>> shiq.Verdict.CONSISTENT.value
+'consistent'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shiq.abox import ABox
+    from shiq.check import Conflict, Result, check_insertions, open_store
+    from shiq.errors import InputError, OperationalError, ReasonerError, ShiqError, StoreError, UsageError
+    from shiq.model import TBox
+    from shiq.verdict import KINDS, Leftover, Verdict
+
+    __version__: str
+
+__all__ = [
+    "KINDS",
+    "ABox",
+    "Conflict",
+    "InputError",
+    "Leftover",
+    "OperationalError",
+    "ReasonerError",
+    "Result",
+    "ShiqError",
+    "StoreError",
+    "TBox",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "check_insertions",
+    "open_store",
+]
+
+_HOMES = {
+    "shiq.abox": ("ABox",),
+    "shiq.check": ("Conflict", "Result", "check_insertions", "open_store"),
+    "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
+    "shiq.model": ("TBox",),
+    "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("shiq")
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -42,6 +42,10 @@ KINDS: dict[str, str] = {
 }
 
 
+#: Kinds that are reported but do not stand in the way: the datatype layer leaves undecided whatever rests on an opaque value.
+INFORMATIVE = frozenset({"unknown-datatype"})
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something that was not interpreted: never dropped in silence.

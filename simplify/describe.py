@@ -14,6 +14,7 @@ from shiq.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
 from shiq.model import (
     NOTHING,
     THING,
+    TOP_DATATYPE,
     XSD,
     Class,
     ClassExpression,
@@ -114,6 +115,8 @@ def range_text(data_range: DataRange, short: Shortener = str) -> str:
     """``data_range`` in DL notation; XSD's own names without their namespace."""
     match data_range:
         case Datatype(iri):
+            if data_range == TOP_DATATYPE:
+                return "⊤"
             return iri.removeprefix(XSD) if iri.startswith(XSD) else short(iri)
         case DataComplementOf(operand):
             return f"¬{range_text(operand, short)}"

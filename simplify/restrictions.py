@@ -2,7 +2,7 @@
 
 Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C (fillers
 of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most one literal, that literal's
-complement is L₁ and no name is needed.
+complement is L₁ and no name is needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shiq.model import (
     ObjectMaxCardinality,
     SubClassOf,
 )
-from shiq.roles import Role, role_of
+from shiq.roles import Role, expression_of, role_of
 from simplify.fresh import FreshNames
 from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
 
@@ -63,27 +63,25 @@ def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list
 
 
 def _named(inclusion: Inclusion, restriction: ObjectAllValuesFrom | ObjectMaxCardinality, names: FreshNames) -> list[Inclusion]:
-    definitions: list[Inclusion] = []
     others = [d for d in inclusion.disjuncts if d is not restriction]
-    if isinstance(restriction, ObjectAllValuesFrom) and not is_filler(restriction.filler):
+    definitions: list[Inclusion] = []
+    if isinstance(restriction, ObjectAllValuesFrom):
+        if others and not disjuncts(restriction.filler):
+            # C ⊔ ∀S.⊥ is a domain: ⊤ ⊑ ∀S⁻.C has a remedy for every role assertion.
+            restriction = ObjectAllValuesFrom(expression_of(role_of(restriction.property).inverse), union_of(others))
+            others = []
         literals = disjuncts(restriction.filler)
-        sign = not literals or any(isinstance(d, Class) for d in literals)
-        filler, is_new = names.literal(frozenset(literals), sign)
-        if is_new:
-            definitions.append(Inclusion(THING, union_of((complement_of(filler), *literals))))
-        restriction = ObjectAllValuesFrom(restriction.property, filler)
+        if len(literals) != 1 or not is_literal(literals[0]):
+            filler, is_new = names.literal(frozenset(literals), not all(isinstance(d, ObjectComplementOf) for d in literals))
+            if is_new:
+                definitions.append(Inclusion(THING, union_of((complement_of(filler), *literals))))
+            restriction = ObjectAllValuesFrom(restriction.property, filler)
     if len(others) > 1 or not all(map(is_literal, others)):
         literal, is_new = names.literal(restriction, not isinstance(restriction.filler, ObjectComplementOf))
         if is_new:
             definitions.insert(0, Inclusion(THING, union_of((complement_of(literal), restriction))))
-        others.append(literal)
-        return [Inclusion(THING, union_of(others), inclusion.origins), *definitions]
+        return [Inclusion(THING, union_of((*others, literal)), inclusion.origins), *definitions]
     return [Inclusion(THING, union_of((*others, restriction)), inclusion.origins), *definitions]
-
-
-def is_filler(expression: ClassExpression) -> bool:
-    """Whether ``expression`` may be L₂ in Definition 4: a literal."""
-    return is_literal(expression) and bool(disjuncts(expression))
 
 
 def restriction_of(inclusion: Inclusion) -> ObjectAllValuesFrom | ObjectMaxCardinality | None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 #: A column of integers, or of texts (an Arrow array).

@@ -88,7 +88,7 @@ class MemoryKnowledgeBase:
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
         extra = vocabulary(sorted(assertions, key=repr), roles)
-        return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
+        return cls(tbox, assertions, extra, extended(tbox, extra), roles)
 
     def __len__(self) -> int:
         return len(self.assertions)
@@ -142,7 +142,7 @@ class MemoryKnowledgeBase:
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
         batch = sorted(inserted, key=repr)
         extra = (*self.extra, *(x for x in vocabulary(batch, self.roles) if x not in set(self.extra)))
-        simplified = self.simplified if extra == self.extra else simplify(self.source, extra)
+        simplified = self.simplified if extra == self.extra else extended(self.source, extra)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         individuals = {i for a in batch for i in individuals_of(a)}
         if criterion == "clausal":
@@ -167,6 +167,15 @@ def vocabulary(assertions: Sequence[Assertion], roles: RoleBox) -> tuple[SubClas
     """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names."""
     plain = (p for a in assertions for p in normalise(a, roles).assertions)
     return (*definitions(assertions, roles), *(Class(name) for name in atom_names(plain)))
+
+
+def extended(tbox: TBox, extra: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
+    """``tbox`` simplified with the definitions of ``extra`` and its names as atoms."""
+    return simplify(
+        tbox,
+        [x for x in extra if isinstance(x, SubClassOf)],
+        [x.iri for x in extra if isinstance(x, Class)],
+    )
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:

@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What `generate` wrote. Counts are of distinct triples; ``insertions`` includes the planted ones, ``culprits`` counts these."""
+    """What `generate` wrote. Counts are of distinct triples; the ``culprits`` are among the ``insertions``."""
 
     out: Path
     universities: int

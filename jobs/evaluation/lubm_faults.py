@@ -1,8 +1,9 @@
 """Contradictions planted into an insertion batch, each known with all its minimal conflicts.
 
-A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness variant and A the generated data, and no
-proper subset of X is. It speaks of individuals of its own (fresh ones, and old ones that nothing else in the batch mentions), so
-no insertion outside X can stand in for one inside: the minimal conflicts of the whole batch are the faults, and the culprits their union.
+A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness variant and A the generated data, and
+(T, A ∪ Y) consistent for each proper subset Y. It speaks of individuals of its own (fresh ones, and old ones that nothing else in
+the batch mentions), so no insertion outside X can stand in for one inside: the minimal conflicts of the whole batch are the
+faults, and the culprits their union.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shiq.errors import UsageError
 from shiq.model import OWL, XSD
 
 #: How many faults one department can carry without two of them meeting.
-PER_DEPARTMENT = 20
+PER_DEPARTMENT = 40
 
 _SAME = f"<{OWL}sameAs>"
 _DIFFERENT = f"<{OWL}differentFrom>"
@@ -25,8 +26,9 @@ _DIFFERENT = f"<{OWL}differentFrom>"
 
 @dataclass(frozen=True)
 class Fault:
-    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old assertion or individual), ``chain`` (a chain of old
-    role assertions), ``identity``, ``cardinality``, ``data``. ``form`` tells the recipe; ``insertions`` are N-Triples lines."""
+    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old assertion or individual), ``chain`` (old
+    role assertions in a chain), ``identity``, ``cardinality``, ``data``. ``form`` names the recipe; ``insertions`` are N-Triples
+    lines."""
 
     kind: str
     form: str

@@ -1,8 +1,8 @@
 """The published profile of LUBM's data generator UBA, and draws from it that do not wander.
 
-A range a~b of the profile (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL Knowledge Base Systems*, 2005, appendix) is uniform. The sums
-over a few universities are what evaluations compare, so the draws are *stratified*: every range is dealt from a shuffled deck that holds
-each value once, again and again, so that any sum of n draws is off its mean by less than one deck, for every seed.
+A range of the profile (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL Knowledge Base Systems*, 2005) is drawn from evenly. The sums
+over a few universities are what evaluations compare, so the draws are *stratified*: every range is dealt from a shuffled deck
+with each value once, again and again, so that any sum of n draws is off its mean by less than one deck, for every seed.
 
 >>> from itertools import islice
 >>> sorted(islice(deck(random.Random(1), (7, 10)), 4))

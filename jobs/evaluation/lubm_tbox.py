@@ -1,10 +1,10 @@
 """LUBM's TBox as our own values, its disjointness variant, and both written as RDF/XML.
 
-The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the axioms say the same; what it writes in
-the style of OWL 1 (`intersectionOf` on a named class) is an OWL 2 equivalence here.
+The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the axioms say the same; what the
+file writes in the style of OWL 1 (`intersectionOf` on a named class) is an OWL 2 equivalence here.
 
-The *variant* adds axioms that can be contradicted (univ-bench has none). Every one of them is true of the data as generated, and of the data
-with objects exchanged between assertions of one predicate: see data/lubm/README.md.
+The *variant* adds axioms that can be contradicted (univ-bench has none). The data as generated is consistent with them, and so is
+the data with objects exchanged between assertions of one predicate: see data/lubm/README.md.
 """
 
 from __future__ import annotations

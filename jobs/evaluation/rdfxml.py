@@ -1,4 +1,4 @@
-"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our generators make, anything else is refused.
+"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our generators make, no others.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> "rdfs:subClassOf" in tbox_as_rdfxml(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)), "urn:o")
@@ -32,6 +32,7 @@ from shiq.model import (
     FunctionalObjectProperty,
     InverseFunctionalObjectProperty,
     InverseObjectProperties,
+    Literal,
     ObjectAllValuesFrom,
     ObjectComplementOf,
     ObjectIntersectionOf,
@@ -110,12 +111,15 @@ def _range(tag: str, range: DataRange) -> str:
             return _reference(tag, iri)
         case DatatypeRestriction(datatype, facets):
             members = (
-                f"<rdf:Description><{name} rdf:datatype={quoteattr(value.datatype)}>{escape(value.lexical)}</{name}></rdf:Description>"
-                for name, value in ((facet.replace(XSD, "xsd:"), value) for facet, value in facets)
+                f"<rdf:Description>{_facet(facet.replace(XSD, 'xsd:'), value)}</rdf:Description>" for facet, value in facets
             )
             restrictions = _collection("owl:withRestrictions", members)
             return f"<{tag}><rdfs:Datatype>{_reference('owl:onDatatype', datatype.iri)}{restrictions}</rdfs:Datatype></{tag}>"
     raise TypeError(f"no RDF/XML for {range!r}")
+
+
+def _facet(tag: str, value: Literal) -> str:
+    return f"<{tag} rdf:datatype={quoteattr(value.datatype)}>{escape(value.lexical)}</{tag}>"
 
 
 def _axiom(axiom: Axiom) -> tuple[str, str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +28,40 @@ TABLES = "tables"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and which kinds of leftovers.
+    """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
+    ``leftovers`` there were and which of them were ``allowed``.
 
-    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; 0 stands for the snapshot being written.
-    Only a CONSISTENT one makes the store a base for checks.
+    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand for those of the store that it
+    is given to, which fills them in. Only a CONSISTENT one makes the store a base for checks.
     """
 
-    tbox_hash: str
+    verdict: Verdict
     reasoner: str
     date: str
-    verdict: Verdict
-    snapshot: int = 0
-    leftovers: tuple[str, ...] = ()
     reason: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": self.verdict.value, "leftovers": list(self.leftovers)}
+    leftovers: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    tbox_hash: str = ""
+    snapshot: int = 0
 
     @staticmethod
-    def from_json(value: Mapping[str, Any]) -> Certificate:
-        return Certificate(**{**value, "verdict": Verdict(value["verdict"]), "leftovers": tuple(value["leftovers"])})
+    def now(*, verdict: Verdict | str, reasoner: str, reason: str = "", allowed: Iterable[str] = ()) -> Certificate:
+        """A certificate of this moment, for the store that it will be given to."""
+        date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        return Certificate(Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **asdict(self),
+            "verdict": self.verdict.value,
+            "leftovers": list(self.leftovers),
+            "allowed": list(self.allowed),
+        }
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> Certificate:
+        tuples = {name: tuple(value[name]) for name in ("leftovers", "allowed")}
+        return Certificate(**{**value, **tuples, "verdict": Verdict(value["verdict"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,7 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         "created": manifest.created,
         "assertions": manifest.assertions,
         "tbox_hash": manifest.tbox_hash,
-        "certificate": manifest.certificate.as_json() if manifest.certificate else None,
+        "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
             name: {"version": table.version, "files": [_file_json(file) for file in table.files]}
             for name, table in manifest.tables.items()
@@ -159,7 +174,7 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
             for name, table in value["tables"].items()
         },
         documents={name: DataFile(**file) for name, file in value["documents"].items()},
-        certificate=Certificate.from_json(value["certificate"]) if value["certificate"] else None,
+        certificate=Certificate.from_dict(value["certificate"]) if value["certificate"] else None,
         facts=value["facts"],
     )
 

@@ -229,5 +229,7 @@ def _positions(keys: Ints, wanted: Ints, store: Path) -> Ints:
     """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is missing."""
     found = np.searchsorted(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
-        raise StoreError(f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index`.")
+        raise StoreError(
+            f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index`."
+        )
     return found

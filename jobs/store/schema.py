@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.engines.columns import Columns, Ints
 from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.engines.columns import Columns, Ints, ReadCounter, concatenate, matching_rows, sorted_order, take
 from jobs.store.manifest import TableVersion

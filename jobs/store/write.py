@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.engines.columns import Columns, Ints, sorted_order, take
 from jobs.store.lock import LOCK, writing
@@ -74,8 +74,8 @@ def write_store(
     Raises: StoreError if ``path`` holds something else, another writer is at work, or ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
-    hash_ = tbox_hash(tbox)
-    if certificate is not None and certificate.tbox_hash != hash_:
+    hash_, left_over = tbox_hash(tbox), tuple(leftovers)
+    if certificate is not None and certificate.tbox_hash not in ("", hash_):
         raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
     _claim(path)
     with writing(path):
@@ -99,9 +99,9 @@ def write_store(
             tables=versions,
             documents={
                 "tbox": _write_document(path, "tbox", encode(tbox)),
-                "leftovers": _write_document(path, "leftovers", [encode(leftover) for leftover in leftovers]),
+                "leftovers": _write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
             },
-            certificate=replace(certificate, snapshot=snapshot) if certificate else None,
+            certificate=_issued(certificate, hash_, snapshot, left_over),
             facts={
                 "individuals": len(abox.individuals),
                 "class_assertions": len(abox.class_subject),
@@ -125,13 +125,24 @@ def certify(path: Path, certificate: Certificate | None) -> None:
     with writing(path):
         manifest = read_manifest(path)
         if certificate is not None:
-            if certificate.tbox_hash != manifest.tbox_hash or certificate.snapshot not in (0, manifest.snapshot):
+            if certificate.tbox_hash not in ("", manifest.tbox_hash) or certificate.snapshot not in (0, manifest.snapshot):
                 raise StoreError(
                     f"{path}: the certificate is about another TBox or snapshot than the store holds",
                     "The store was changed meanwhile: certify it again.",
                 )
-            certificate = replace(certificate, snapshot=manifest.snapshot)
-        write_manifest(path, replace(manifest, certificate=certificate))
+        left_over = open_store(path).leftovers
+        issued = _issued(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
+        write_manifest(path, replace(manifest, certificate=issued))
+
+
+def _issued(
+    certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
+) -> Certificate | None:
+    """``certificate`` for this TBox, snapshot and leftovers."""
+    if certificate is None:
+        return None
+    kinds = tuple(sorted({leftover.kind for leftover in leftovers}))
+    return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=kinds)
 
 
 def _claim(path: Path) -> None:
@@ -139,7 +150,9 @@ def _claim(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in (LOCK, TABLES, _DOCUMENTS, MANIFEST + ".tmp"))
+        strange = sorted(
+            entry.name for entry in path.iterdir() if entry.name not in (LOCK, TABLES, _DOCUMENTS, MANIFEST + ".tmp")
+        )
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
     path.mkdir(parents=True, exist_ok=True)

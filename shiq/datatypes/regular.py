@@ -21,8 +21,8 @@ from weakref import WeakValueDictionary
 
 from shiq.datatypes.characters import LAST, Ranges, ranges_of
 
-#: Derivatives computed before a question is given up, and the states among them.
-BUDGET: Final = 100_000
+#: Derivatives computed before a question is given up.
+BUDGET: Final = 40_000
 
 
 class Regex:
@@ -219,7 +219,7 @@ class Automaton:
                 state = self._move(state, letter)
                 if state is EMPTY:
                     return False
-                if len(self._moves) > BUDGET:
+                if len(self._moves) > 2 * BUDGET:
                     self._moves.clear()
         except RecursionError:
             return None
@@ -233,9 +233,11 @@ class Automaton:
             return None
 
     def _count(self, limit: float) -> float | None:
+        if self._has_short_strings(limit, BUDGET // 100):
+            return limit
         edges = self._explore()
         if edges is None:
-            return self._count_short_strings(limit)
+            return limit if self._has_short_strings(limit, BUDGET) else None
         useful = _reaching(edges, [state for state in edges if state.nullable])
         order = _topological({s: [t for t, _ in edges[s] if t in useful] for s in useful})
         if order is None:
@@ -264,15 +266,13 @@ class Automaton:
                 return None
         return edges
 
-    def _count_short_strings(self, limit: float) -> float | None:
-        """``limit`` if that many strings are found among the shortest, else None."""
-        if limit == math.inf:
-            return None
+    def _has_short_strings(self, limit: float, budget: int) -> bool:
+        """Whether ``limit`` strings are found among the shortest, within ``budget`` steps."""
         layer, total, work = {self.start: 1}, 0, 0
-        while layer and work <= BUDGET:
+        while layer and work <= budget and limit < math.inf:
             total += sum(ways for state, ways in layer.items() if state.nullable)
             if total >= limit:
-                return limit
+                return True
             work += len(layer) * len(self.weights)
             following: dict[Regex, int] = {}
             for state, ways in layer.items():
@@ -281,7 +281,7 @@ class Automaton:
                     if target is not EMPTY:
                         following[target] = following.get(target, 0) + ways * weight
             layer = following
-        return None
+        return False
 
 
 def _reaching(edges: dict[Regex, list[tuple[Regex, int]]], targets: Iterable[Regex]) -> set[Regex]:

@@ -46,9 +46,7 @@ STRING_TYPES: Final[dict[str, Regex]] = {
         repeat(characters(LETTER), 1, 8), repeat(sequence(_DASH, repeat(characters(union(LETTER, ASCII_DIGIT)), 1, 8)))
     ),
     "Name": sequence(characters(NAME_START), repeat(characters(NAME))),
-    "NCName": sequence(
-        characters(difference(NAME_START, single(":"))), repeat(characters(difference(NAME, single(":"))))
-    ),
+    "NCName": sequence(characters(difference(NAME_START, single(":"))), repeat(characters(difference(NAME, single(":"))))),
     "NMTOKEN": repeat(characters(NAME), 1),
 }
 

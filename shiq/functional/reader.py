@@ -97,7 +97,7 @@ def read_document(text: str, source: str, scope: str) -> Document:
 @dataclass
 class _Item:
     """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused, only ``depth`` is kept up.
-    ``swallowed`` is where an axiom seems to begin inside one of its strings: if this one is refused, a quote was missing."""
+    ``swallowed`` tells where an axiom seems to begin inside its last string, and where that string ends."""
 
     keyword: str
     start: int
@@ -105,7 +105,7 @@ class _Item:
     depth: int = 0
     refused: Refused | None = None
     refused_line: int = 0
-    swallowed: int = 0
+    swallowed: tuple[int, int] = (0, 0)
 
 
 class _Reader:
@@ -203,12 +203,15 @@ class _Reader:
                 self._shift(item, token)
             except Refused as refused:
                 self._refuse(refused, token)
-        if token.kind == "literal" and not item.swallowed and (hidden := _AXIOM_LINE.search(self.text, token.offset, token.end)):
-            item.swallowed = hidden.start(1)
-        if item.refused is not None and item.swallowed:
-            self.resume = item.swallowed
-            self._end(item.swallowed)
-        elif token.kind in ("call", "open"):
+        hidden, behind = item.swallowed
+        if item.refused is not None and hidden and token.offset == behind and token.kind != "close":
+            # Text right behind a string that holds axioms: its closing quote was missing, and this one opened another string.
+            self.resume = hidden
+            self._end(hidden)
+            return
+        if token.kind == "literal" and (match := _AXIOM_LINE.search(self.text, token.offset, token.end)):
+            item.swallowed = (match.start(1), token.end)
+        if token.kind in ("call", "open"):
             item.depth += 1
         elif token.kind == "close":
             item.depth -= 1

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from shiq.errors import UsageError
+from shiq.reasoner.limits import check_heap, check_timeout
 
 if TYPE_CHECKING:
     from shiq.reasoner.protocol import Reasoner
@@ -48,8 +49,10 @@ def create(name: str, *, heap: str = "1g", timeout: float | None = None) -> Reas
     """The reasoner called ``name``, one of `BACKENDS`.
 
     ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for backends in a JVM.
-    Raises UsageError for an unknown name, with the nearest known one.
+    Raises UsageError for an unknown name, with the nearest known one, and for a malformed heap or limit.
     """
+    check_heap(heap)
+    check_timeout(timeout)
     maker = BACKENDS.get(name)
     if maker is None:
         nearest = difflib.get_close_matches(name.lower(), BACKENDS, n=1, cutoff=0.4)

@@ -27,7 +27,6 @@ except ImportError:
 from shiq.model import (
     Assertion,
     Axiom,
-    ClassAssertion,
     DataExactCardinality,
     DataMaxCardinality,
     DataMinCardinality,
@@ -36,6 +35,7 @@ from shiq.model import (
     Literal,
 )
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
+from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.sending import Document, Unsendable, document, sendable
@@ -99,6 +99,8 @@ class HermitReasoner:
     """
 
     def __init__(self, heap: str = "1g", timeout: float | None = 60.0) -> None:
+        check_heap(heap)
+        check_timeout(timeout)
         self.name = "hermit"
         self._heap = heap
         self._timeout = timeout
@@ -210,9 +212,11 @@ class HermitReasoner:
             if proxies is None:
                 return _undetermined(_OPAQUE)
             axioms, _ = sendable([with_data(axiom, proxies.range, proxies.literal) for axiom in prepared.data], ())
-            if axioms:
-                bases.append(document(axioms))
             _, assertions = sendable((), [with_data(assertion, proxies.range, proxies.literal) for assertion in assertions])
+            try:
+                bases.append(document(axioms))
+            except Unsendable as refusal:
+                return _undetermined(str(refusal))
         return self._ask(bases, assertions, budget, attempts)
 
     def _ask(self, bases: Sequence[Document], values: Sequence[Axiom | Assertion], budget: _Budget, attempts: int = 1) -> Answer:
@@ -259,7 +263,6 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
         (data if any(data_of((axiom,))) else plain).append(axiom)
     expressions = [atom_expression(atom) for atom in tbox.atoms]
     ranges, _ = data_of([*data, *expressions])
-    document([*axioms, *(ClassAssertion(expression, "") for expression in expressions)])  # refuses what the data axioms hold, too
     return _Prepared(document(plain), tuple(data), frozenset(ranges), DataTheory(tbox.definitions, tbox.roles))
 
 

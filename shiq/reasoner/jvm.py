@@ -11,15 +11,16 @@ import atexit
 import importlib.metadata
 import importlib.util
 import os
-import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -34,12 +35,12 @@ from py4j.java_gateway import (  # type: ignore[import-untyped]
 )
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
 
-from shiq.errors import ReasonerError, UsageError
+from shiq.errors import ReasonerError
+from shiq.reasoner.limits import check_heap
 
 T = TypeVar("T")
 
 START_SECONDS = 60.0
-_HEAP = re.compile(r"[1-9]\d*[kKmMgG]")
 _REMEDY_JAVA = "Install a Java runtime (11 or later; Debian: default-jre-headless), or set JAVA_HOME; or use --reasoner own."
 _REMEDY_START = "Try another --heap, and `java -version` in a shell; or use --reasoner own."
 _REMEDY_JAR = "Install owlready2 and py4j in this Python environment (pip install shiq brings both); or use --reasoner own."
@@ -82,14 +83,32 @@ class _Connection(GatewayConnection):  # type: ignore[misc]
         answer: str = line[:-1].decode("utf-8")
         return answer[1:] if answer.startswith(protocol.RETURN_MESSAGE) else answer
 
+    def send_off(self, commands: str) -> None:
+        """Commands whose answers nobody needs: those that have come by now are thrown away."""
+        try:
+            self.socket.sendall(commands.encode("utf-8"))
+            while self.socket.recv(65536, socket.MSG_DONTWAIT):
+                pass
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise Py4JNetworkError("the connection to the JVM broke", error) from error
+
 
 class _Client(GatewayClient):  # type: ignore[misc]
-    """One attempt for each command; every socket is remembered, so that a forked child can let go of it."""
+    """One attempt for each command. Java objects that Python forgot are given up with the next command, on a connection of
+    its own and without waiting: a finaliser may run anywhere, and must not wait for a JVM. Every socket is remembered, so that
+    a forked child can close its copy."""
 
     def __init__(self, parameters: GatewayParameters) -> None:
         super().__init__(gateway_parameters=parameters, gateway_property=GatewayProperty(False, None, True))
         self.converters = None
         self.connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self.forgotten: deque[str] = deque()
+        self._disposal: _Connection | None = None
+
+    def garbage_collect_object(self, target_id: str) -> None:
+        self.forgotten.append(target_id)
 
     def _create_connection(self) -> _Connection:
         connection = _Connection(self.gateway_parameters, self.gateway_property)
@@ -100,12 +119,23 @@ class _Client(GatewayClient):  # type: ignore[misc]
     def send_command(self, command: str, retry: bool = True, binary: bool = False) -> str:
         connection = self._get_connection()
         try:
+            self._dispose()
             answer: str = connection.send_command(command)
         except BaseException:
             connection.close()
             raise
         self._give_back_connection(connection)
         return answer
+
+    def _dispose(self) -> None:
+        commands = []
+        while self.forgotten:
+            target = self.forgotten.popleft()
+            commands.append(f"{protocol.MEMORY_COMMAND_NAME}{protocol.MEMORY_DEL_SUBCOMMAND_NAME}{target}\ne\n")
+        if commands:
+            if self._disposal is None:
+                self._disposal = self._create_connection()
+            self._disposal.send_off("".join(commands))
 
     def let_go(self) -> None:
         """Drops this process's copies of the sockets without a word to the JVM."""
@@ -167,8 +197,7 @@ class Jvm:
 
     def __init__(self, heap: str = "1g") -> None:
         """Starts it. Raises UsageError for a heap size that is none, ReasonerError where it does not start."""
-        if not _HEAP.fullmatch(heap):
-            raise UsageError(f"not a heap size: {heap!r}", "Write a number with k, m or g, such as 512m or 2g.")
+        check_heap(heap)
         self.heap = heap
         java, jars = find_java(), find_jars()
         self._owner = os.getpid()

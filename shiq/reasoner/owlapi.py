@@ -27,7 +27,7 @@ class OwlApi:
         java = jvm.view
         self._manager: Any = java.org.semanticweb.owlapi.apibinding.OWLManager.createOWLOntologyManager()
         # The parser itself, not the manager's search for one: among the others are some that read anything as nothing.
-        self._parser: Any = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser
+        self._parser: Any = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
         self._source: Any = java.org.semanticweb.owlapi.io.StringDocumentSource
         self._reasoner: Any = java.org.semanticweb.HermiT.Reasoner
         self._configuration: Any = java.org.semanticweb.HermiT.Configuration()
@@ -78,7 +78,7 @@ class OwlApi:
     def _parse(self, text: str) -> Any:
         ontology = self._manager.createOntology()
         try:
-            self._parser().parse(self._source(text), ontology)
+            self._parser.parse(self._source(text), ontology)
         except BaseException:
             self._manager.removeOntology(ontology)
             raise
@@ -86,7 +86,7 @@ class OwlApi:
 
     def _compare(self, ontology: Any, documents: Sequence[Document]) -> None:
         axioms = ontology.getLogicalAxiomCount()
-        names = ontology.getSignature().size() - ontology.getDatatypesInSignature().size()
+        names = ontology.getSignature().size()
         sent_axioms = sum(document.axioms for document in documents)
         sent_names = len(frozenset().union(*(document.entities for document in documents)))
         if axioms != sent_axioms or names != sent_names:

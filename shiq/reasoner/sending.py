@@ -56,7 +56,7 @@ class Unsendable(Exception):
 @dataclass(frozen=True, slots=True)
 class Document:
     """Axioms and assertions as functional syntax, with what a reader of it must have found: how many logical axioms
-    (assertions included), and which classes, properties and individuals, as (kind, IRI)."""
+    (assertions included), and which classes, properties, individuals and datatypes, as (kind, IRI)."""
 
     text: str
     axioms: int

@@ -7,6 +7,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from shiq.model import (
+    RDF,
+    XSD,
     Class,
     ClassAssertion,
     DataComplementOf,
@@ -40,6 +42,7 @@ from shiq.model import (
 
 V = TypeVar("V")
 
+_PLAIN = (XSD + "string", RDF + "langString")
 _DATA_RANGES = (Datatype, DataIntersectionOf, DataUnionOf, DataComplementOf, DataOneOf, DatatypeRestriction)
 _INDIVIDUALS: Mapping[type, frozenset[str]] = {
     ClassAssertion: frozenset(("individual",)),
@@ -75,6 +78,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a model type; none for anything else."""
     known = _FIELDS.get(kind)
     if known is None:
         known = _FIELDS[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
@@ -88,13 +92,16 @@ def parts(value: object) -> Iterator[object]:
         item = stack.pop()
         if isinstance(item, tuple):
             stack.extend(item)
-        elif is_dataclass(item):
+        elif names := _field_names(type(item)):
             yield item
-            stack.extend(getattr(item, name) for name in _field_names(type(item)))
+            stack.extend(getattr(item, name) for name in names)
 
 
 def entities(values: Iterable[object]) -> set[tuple[str, str]]:
-    """The (kind, IRI) of every class, property and individual in ``values``; datatypes are left out."""
+    """The (kind, IRI) of every class, property, individual and datatype in ``values``, those of literals included.
+
+    A string literal has rdf:PlainLiteral, as the OWL API reads it.
+    """
     found: set[tuple[str, str]] = set()
     for value in values:
         for part in parts(value):
@@ -105,6 +112,10 @@ def entities(values: Iterable[object]) -> set[tuple[str, str]]:
                     found.add(("object property", iri))
                 case DataProperty(iri):
                     found.add(("data property", iri))
+                case Datatype(iri):
+                    found.add(("datatype", iri))
+                case Literal(_, iri):
+                    found.add(("datatype", RDF + "PlainLiteral" if iri in _PLAIN else iri))
                 case _:
                     for name in _INDIVIDUALS.get(type(part), ()):
                         inside = getattr(part, name)
@@ -170,12 +181,12 @@ def rewritten(value: V, change: Callable[[object], object | None]) -> V:
         items = [rewritten(item, change) for item in value]
         if any(new is not old for new, old in zip(items, value)):
             result = tuple(items)
-    elif is_dataclass(value) and not isinstance(value, type):
+    elif names := _field_names(type(value)):
         replacement = change(value)
         if replacement is not None:
             result = replacement
         else:
-            old_fields = [getattr(value, name) for name in _field_names(type(value))]
+            old_fields = [getattr(value, name) for name in names]
             new_fields = [rewritten(old, change) for old in old_fields]
             if any(new is not old for new, old in zip(new_fields, old_fields)):
                 result = type(value)(*new_fields)
@@ -187,9 +198,10 @@ def structural_key(value: object) -> object:
     does not count where the specification has a set."""
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))
-    if not is_dataclass(value):
+    names = _field_names(type(value))
+    if not names:
         return value
-    inside = [getattr(value, name) for name in _field_names(type(value))]
+    inside = [getattr(value, name) for name in names]
     if isinstance(value, InverseObjectProperties | SameIndividual | DifferentIndividuals):
         return type(value), frozenset(map(structural_key, inside))
     if isinstance(value, _UNORDERED):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from shiq.reasoner.hypertableau.state import State
 
 
-def blocked_nodes(state: State) -> set[int]:
-    """The live unnamed nodes that are blocked, directly or by an ancestor.
+def blocked_nodes(state: State) -> dict[int, int]:
+    """The live unnamed nodes that are blocked, each with its blocker, or with -1 where an ancestor is blocked.
 
     In order of age, a node is blocked by an older unblocked one with the same names, the same names at the parent and the
     same roles between them; whatever lies below a blocked node is blocked too, and a blocked node blocks nobody. A blocked
@@ -15,18 +15,16 @@ def blocked_nodes(state: State) -> set[int]:
     """
     names = ~(state.tables.need_mask | state.tables.data_mask)
     pos, near, parents, alive = state.pos, state.near, state.parent, state.alive
-    blockers: set[tuple[int, int, int]] = set()
-    blocked: set[int] = set()
+    blockers: dict[tuple[int, int, int], int] = {}
+    blocked: dict[int, int] = {}
     for x in range(state.named, len(pos)):
         if not alive[x]:
             continue
         parent = parents[x]
         if parent in blocked:
-            blocked.add(x)
+            blocked[x] = -1
             continue
-        key = (pos[x] & names, pos[parent] & names, near[parent][x])
-        if key in blockers:
-            blocked.add(x)
-        else:
-            blockers.add(key)
+        blocker = blockers.setdefault((pos[x] & names, pos[parent] & names, near[parent][x]), x)
+        if blocker != x:
+            blocked[x] = blocker
     return blocked

@@ -245,7 +245,7 @@ class Saturation(State):
         rest = self._count_rest(rule, x, chosen)
         if not alternatives:
             raise Clash(rest)
-        self.apply(alternatives[0], rest)
+        self.apply(alternatives[0], rest, (rule.number, x, -1))
         return None
 
     def _unlikeness(self, pair: tuple[int, int]) -> int:
@@ -290,11 +290,13 @@ class Saturation(State):
             rest |= self.unequal.get(y, {}).get(z, 0)
         return rest
 
-    def apply(self, alternative: Alternative, rest: int) -> None:
+    def apply(self, alternative: Alternative, rest: int, match: Match) -> None:
+        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours, so the match comes again."""
         kind, u, v = alternative
         if kind == ADD:
             self.add(u, v, rest)
         else:
+            self.again.append(match)
             self.merge(u, v, rest)
 
     # --- data -------------------------------------------------------------------------------------

@@ -76,9 +76,9 @@ class Search(Saturation):
             if alternatives:
                 self.used.add(self.tables.rules[match[0]].index)
                 self.choices.append((len(self.trail), len(self.pos), alternatives[0], match))
-                self.apply(alternatives[0], 1 << (len(self.choices) - 1))
+                self.apply(alternatives[0], 1 << (len(self.choices) - 1), match)
                 return True
-            if self.new_names or self.new_edges or self.new_denials or self.counted or self.dirty:
+            if self.new_names or self.new_edges or self.new_denials or self.again or self.counted or self.dirty:
                 return True
         return False
 
@@ -96,7 +96,7 @@ class Search(Saturation):
         return False
 
     def jump_back(self, rests_on: int) -> bool:
-        """Goes back to the last choice point that a clash rests on, and denies what was tried there; False if it rests on none."""
+        """Goes back to the last choice point that a clash rests on and denies what was tried there; False if there is none."""
         while rests_on:
             level = rests_on.bit_length() - 1
             mark, nodes, (kind, u, v), match = self.choices[level]
@@ -187,7 +187,7 @@ class Search(Saturation):
         if not (self.data or self.tables.data_mask):
             return
         unknown = [x for x in range(len(self.pos)) if self.alive[x] and self.data_verdict(x) is None]
-        blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else ()
+        blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else {}
         for x in unknown:
             if x not in blocked:
                 self.opaque = self.opaque or f"the datatype layer cannot decide {describe(self.data_statements(x))}"

@@ -127,7 +127,7 @@ class State:
             else:
                 container[key] = old
         for column in (self.pos, self.neg, self.near, self.reach, self.parent, self.alive):
-            del column[nodes:]  # type: ignore[attr-defined]
+            del column[nodes:]
         self.new_names.clear()
         self.new_edges.clear()
         self.new_denials.clear()

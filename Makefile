@@ -1,0 +1,52 @@
+# make demo   sets up what is missing, then runs the main job on real input
+# make test   sets up what is missing, then runs the tests
+# make setup  only the set-up
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+SHIQ := $(BIN)/shiq
+SEEDS ?= 0:20000
+
+.PHONY: demo test setup lint test-slow test-differential clean
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "shiq needs Python 3.10 or newer; name one with PYTHON=..."; exit 1; }
+	@command -v java >/dev/null || echo "note: no java found; HermiT and Spark need a JDK 17, the own reasoner does not"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	@touch $@
+
+demo: setup
+	@rm -rf demo
+	@echo "== LUBM with one university, disjoint classes; a clean 5 % batch, and one with planted contradictions"
+	$(SHIQ) generate lubm --universities 1 --seed 1 --faults 0 --out demo/clean
+	$(SHIQ) generate lubm --universities 1 --seed 1 --faults 12 --out demo/faulty
+	@echo; echo "== index and certify the base"
+	$(SHIQ) index --tbox demo/clean/tbox.owl --store demo/kg demo/clean/abox.nt.gz
+	@echo; echo "== tonight's batch"
+	$(SHIQ) check --store demo/kg --insert demo/clean/insert.nt
+	@echo; echo "== a batch with 12 planted contradictions: exit code 1, the culprits named"
+	$(SHIQ) check --store demo/kg --insert demo/faulty/insert.nt --json demo/verdict.json; test $$? -eq 1
+	@echo; echo "Done. demo/verdict.json holds the whole answer; demo/faulty/culprits.nt says what was planted."
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+# Random SHIQ(D) ontologies against HermiT from scratch: make test-differential SEEDS=0:20000
+test-differential: setup
+	$(BIN)/python -m jobs.evaluation.differential --seeds $(SEEDS)
+
+clean:
+	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

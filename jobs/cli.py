@@ -1,0 +1,311 @@
+"""The command line: ``shiq certify | index | check | simplify | generate``.
+
+Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
+progress and errors to stderr.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import shiq
+from jobs.progress import ProgressLine
+from jobs.text import result_text, simplified_text
+from shiq.errors import OperationalError, UsageError
+from shiq.verdict import EXIT_CODES, KINDS
+
+USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Nearest(click.Choice[str]):
+    """A choice that answers an unknown value with the nearest known one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self.choices:
+            return str(value)
+        near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
+        self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
+
+
+class Commands(click.Group):
+    """A group that answers an unknown command with the nearest known one."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
+            ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+
+def common(command: F) -> F:
+    """The options that every checking command has."""
+    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+    for option in reversed(
+        (
+            click.option(
+                "--reasoner",
+                type=Nearest(["auto", "own", "hermit"]),
+                default="auto",
+                show_default=True,
+                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open.",
+            ),
+            click.option(
+                "--allow",
+                type=Nearest(list(KINDS)),
+                multiple=True,
+                metavar="KIND",
+                help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
+            ),
+            click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option(
+                "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
+            ),
+            click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
+            click.option(
+                "--max-conflicts",
+                type=click.IntRange(min=0),
+                default=1000,
+                show_default=True,
+                metavar="N",
+                help="How many conflicts to explain; the rest is counted.",
+            ),
+            click.option("-q", "--quiet", is_flag=True, help="No progress."),
+            click.option("-v", "--verbose", is_flag=True, help="More of everything; with errors, where they come from."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+criterion_option = click.option(
+    "--criterion",
+    type=Nearest(["clausal", "definition7", "none"]),
+    default="clausal",
+    show_default=True,
+    help="Which part of the data the check looks at: clausal (least), definition7 (as published), none (all of it).",
+)
+engine_option = click.option(
+    "--engine",
+    type=Nearest(["local", "memory"]),
+    default="local",
+    show_default=True,
+    help="Who computes that part: local (columns, for real data) or memory (plain dictionaries, the reference).",
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(shiq.__version__, "--version", prog_name="shiq")
+def cli() -> None:
+    """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the cost of the batch.
+
+    Exit codes: 0 consistent, 1 inconsistent, 2 usage, 3 undetermined, 4 operational (a file, a store, a JVM).
+    """
+
+
+@cli.command()
+@click.argument("ontology")
+@click.argument("more", nargs=-1)
+@common
+@engine_option
+def certify(ontology: str, more: tuple[str, ...], engine: str, **options: Any) -> int:
+    """Is TBox + ABox consistent by itself? Both may share a file."""
+    from shiq.check import certify as run
+
+    return _run(lambda settings: run([ontology, *more], **settings), options, engine=engine)
+
+
+@cli.command()
+@click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable.")
+@click.option("--store", "-s", required=True, help="Directory of the store; made, or replaced atomically.")
+@click.argument("abox", nargs=-1)
+@common
+def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: Any) -> int:
+    """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
+    from shiq.check import index as run
+
+    return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+
+
+@cli.command()
+@click.option("--store", "-s", help="A store that `shiq index` built.")
+@click.option("--tbox", "-t", multiple=True, help="Ontology file, instead of a store; repeatable.")
+@click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")
+@click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@criterion_option
+@engine_option
+@common
+def check(
+    store: str | None,
+    tbox: tuple[str, ...],
+    abox: tuple[str, ...],
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    **options: Any,
+) -> int:
+    """Does this batch keep the knowledge base consistent?
+
+    \b
+    shiq check --store kg/ --insert tonight.nt
+    shiq check --tbox t.owl --abox data.nt.gz --insert tonight.nt --delete gone.nt
+    """
+    from shiq.check import check_insertions
+    from shiq.check import open_store as opened
+
+    if bool(store) == bool(tbox):
+        raise click.UsageError("Give either --store, or --tbox (with --abox).")
+    if store and abox:
+        raise click.UsageError("--abox goes with --tbox; a store has its own ABox.")
+    if not insertions and not deletions:
+        raise click.UsageError("Nothing to check: give --insert, --delete or both.")
+
+    def run(settings: dict[str, Any]) -> shiq.Result:
+        if store is None:
+            return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
+        with opened(store) as session:
+            return session.check(list(insertions), list(deletions), **settings)
+
+    return _run(run, options)
+
+
+@cli.command()
+@click.argument("tbox", nargs=-1, required=True)
+@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="With errors, where they come from.")
+def simplify(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool) -> int:
+    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T), what lies outside SHIQ(D)."""
+    from shiq.rdf import read_ontology
+    from simplify import simplify as simplified
+    from simplify.describe import report
+
+    reading = read_ontology(list(tbox))
+    found = report(simplified(reading.tbox))
+    found["leftovers"] = [str(leftover) for leftover in reading.leftovers]
+    if json_file != "-":
+        click.echo(simplified_text(found))
+    _write_json(json_file, found)
+    return 0
+
+
+@cli.group(cls=Commands)
+def generate() -> None:
+    """Make benchmark data."""
+
+
+@generate.command()
+@click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--disjointness", is_flag=True, help="A TBox with disjoint classes, so that data can contradict it.")
+@click.option(
+    "--faults",
+    type=click.IntRange(min=0),
+    metavar="K",
+    help="Also insert.nt, a 5 % batch with K planted contradictions, and culprits.nt, their insertions (implies --disjointness).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int | None, quiet: bool, verbose: bool) -> int:
+    """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
+    from jobs.evaluation.lubm import generate as run
+
+    progress = ProgressLine(_level(quiet, verbose))
+    try:
+        report = run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=progress)
+    finally:
+        progress.close()
+    click.echo(str(report))
+    return 0
+
+
+# --- running --------------------------------------------------------------------------------------
+
+
+def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more: Any) -> int:
+    """Calls a check, prints its result, writes its JSON; the exit code."""
+    quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    progress = ProgressLine(_level(quiet, verbose))
+    try:
+        result = call({**options, **more, "progress": progress})
+    finally:
+        progress.close()
+    if json_file != "-":
+        click.echo(result_text(result, verbose=verbose))
+    _write_json(json_file, result.to_dict())
+    return EXIT_CODES[result.verdict]
+
+
+def _level(quiet: bool, verbose: bool) -> int:
+    return 0 if quiet else 2 if verbose else 1
+
+
+def _write_json(target: str | None, value: dict[str, Any]) -> None:
+    """Writes ``value`` to the file ``target`` atomically, or to stdout for ``-``."""
+    if target is None:
+        return
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    if target == "-":
+        click.echo(text, nl=False)
+        return
+    path = Path(target)
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
+            file.write(text)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise OperationalError(
+            f"{target}: cannot be written ({error.strerror})", "Name a file in a directory that exists."
+        ) from error
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read as `inconsistent`."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = cli.main(args=arguments, prog_name="shiq", standalone_mode=False)
+        code = code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = USAGE if isinstance(error, click.UsageError) else OPERATIONAL
+    except UsageError as error:
+        code = _complain(error, USAGE, arguments)
+    except OperationalError as error:
+        code = _complain(error, OPERATIONAL, arguments)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = OPERATIONAL
+    except MemoryError:
+        click.echo("shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True)
+        code = OPERATIONAL
+    except Exception as error:
+        code = _complain(error, OPERATIONAL, arguments)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _complain(error: Exception, code: int, arguments: list[str]) -> int:
+    expected = isinstance(error, UsageError | OperationalError)
+    if not expected or {"-v", "--verbose"} & set(arguments):
+        traceback.print_exception(error)
+    click.echo(f"shiq: {error}", err=True)
+    if not expected:
+        click.echo("  This is a fault of shiq: please report it with the lines above.", err=True)
+    return code

@@ -1,0 +1,162 @@
+"""Random knowledge bases with insertions and deletions, inside SHIQ(D), for differential tests; and how to shrink one.
+
+A pool of assertions is drawn over few individuals, and some of it held back as insertions. So what contradicts the pool is mostly
+spread over base and batch: the base is often consistent, the union often is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jobs.evaluation.random_concepts import Concepts, Dice, literal
+from jobs.evaluation.random_features import features_of
+from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, random_tbox
+from shiq.model import (
+    Assertion,
+    ClassAssertion,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Individual,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectPropertyAssertion,
+    SameIndividual,
+    TBox,
+)
+
+_ASSERTIONS = {
+    **{"class": 6.0, "complex": 1.0, "role": 6.0, "same": 0.5, "different": 0.8},
+    **{"negative-role": 0.4, "data": 1.5, "negative-data": 0.5},
+}
+
+
+@dataclass(frozen=True)
+class RandomKB:
+    """``deletions`` come before ``insertions``; ``features`` say what occurs in it (`jobs.evaluation.random_features`)."""
+
+    tbox: TBox
+    abox: tuple[Assertion, ...]
+    insertions: tuple[Assertion, ...]
+    deletions: tuple[Assertion, ...]
+    features: frozenset[str]
+
+    def union(self) -> tuple[Assertion, ...]:
+        """(A less deletions) ∪ insertions: an assertion both deleted and inserted is inserted."""
+        gone = set(self.deletions)
+        return tuple(dict.fromkeys([*(a for a in self.abox if a not in gone), *self.insertions]))
+
+
+def flavour_of(seed: int) -> Flavour:
+    return FLAVOURS[seed % len(FLAVOURS)]
+
+
+def random_kb(seed: int) -> RandomKB:
+    """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8 insertions."""
+    dice = Dice(f"random kb {seed}")
+    flavour = flavour_of(seed)
+    tbox, concepts = random_tbox(dice, flavour)
+    individuals = [f"{PREFIX}i{i}" for i in range(dice.between(3, 8))]
+    pool = _pool(dice, flavour, concepts, individuals)
+    held_back = min(dice.between(1, 8), len(pool) - 1)
+    insertions, abox = pool[:held_back], pool[held_back:]
+    deletions: list[Assertion] = []
+    if dice.chance(0.25):
+        deletions = dice.shuffled(abox)[: dice.between(1, 3)]
+        if dice.chance(0.15):
+            insertions = insertions[:7] + deletions[:1]
+    if dice.chance(0.1):
+        insertions = insertions[:7] + [dice.pick(abox)]
+    made = RandomKB(tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset())
+    return with_features(made)
+
+
+def with_features(kb: RandomKB) -> RandomKB:
+    return replace(kb, features=features_of(kb.tbox, kb.abox, kb.insertions, kb.deletions))
+
+
+def _pool(dice: Dice, flavour: Flavour, concepts: Concepts, individuals: list[Individual]) -> list[Assertion]:
+    weights = {kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()}
+    if not concepts.vocabulary.data:
+        weights |= {"data": 0.0, "negative-data": 0.0}
+    pairs = _pairs(dice, flavour.shape, individuals)
+    wanted = dice.between(len(individuals) + 1, 2 * len(individuals) + 6)
+    return dice.shuffled(
+        list(dict.fromkeys(_assertion(dice, dice.weighted(weights), concepts, individuals, pairs) for _ in range(wanted)))
+    )
+
+
+def _pairs(dice: Dice, shape: str, individuals: list[Individual]) -> list[tuple[Individual, Individual]]:
+    """The pairs that role assertions are about, most of the time; fewer than there are, so that roles meet."""
+    pairs = [(dice.pick(individuals), dice.pick(individuals)) for _ in range(len(individuals) // 2 + 1)]
+    if shape == "star":
+        centre = dice.pick(individuals)
+        pairs += ((centre, dice.pick(individuals)) for _ in range(3))
+    elif shape == "path":
+        pairs += zip(individuals, individuals[1:])
+    return pairs
+
+
+def _assertion(
+    dice: Dice, kind: str, concepts: Concepts, individuals: list[Individual], pairs: list[tuple[Individual, Individual]]
+) -> Assertion:
+    one = dice.pick(individuals)
+    match kind:
+        case "class":
+            return ClassAssertion(concepts.literal_concept() if dice.chance(0.4) else concepts.name(), one)
+        case "complex":
+            return ClassAssertion(concepts.expression(), one)
+        case "same":
+            return SameIndividual(*dice.two(individuals))
+        case "different":
+            return DifferentIndividuals(*dice.two(individuals))
+        case "data":
+            return DataPropertyAssertion(dice.pick(concepts.vocabulary.data), one, literal(dice))
+        case "negative-data":
+            return NegativeDataPropertyAssertion(dice.pick(concepts.vocabulary.data), one, literal(dice))
+    subject, object = dice.pick(pairs) if dice.chance(0.85) else (one, dice.pick(individuals))
+    role = dice.pick(concepts.vocabulary.roles)
+    if kind == "negative-role":
+        return NegativeObjectPropertyAssertion(role, subject, object)
+    return ObjectPropertyAssertion(role, subject, object)
+
+
+def shrink(kb: RandomKB, failing: Callable[[RandomKB], bool]) -> RandomKB:
+    """A knowledge base that still fails, from which no single axiom or assertion can be left out any more.
+
+    ``failing`` holds of ``kb``; it is asked a few times as often as there are axioms and assertions.
+    """
+    smaller = kb
+    while True:
+        before = smaller
+        for part in _PARTS:
+            smaller = _without(smaller, part, failing)
+        if smaller == before:
+            return with_features(smaller)
+
+
+_Part = tuple[Callable[[RandomKB], tuple[object, ...]], Callable[[RandomKB, tuple[Any, ...]], RandomKB]]
+
+_PARTS: tuple[_Part, ...] = (
+    (lambda kb: kb.deletions, lambda kb, values: replace(kb, deletions=values)),
+    (lambda kb: kb.insertions, lambda kb, values: replace(kb, insertions=values)),
+    (lambda kb: kb.abox, lambda kb, values: replace(kb, abox=values)),
+    (lambda kb: kb.tbox.axioms, lambda kb, values: replace(kb, tbox=replace(kb.tbox, axioms=values))),
+)
+
+
+def _without(kb: RandomKB, part: _Part, failing: Callable[[RandomKB], bool]) -> RandomKB:
+    """Leaves out of one part what can be left out: halves first, then ever smaller runs."""
+    values_of, with_values = part
+    size = len(values_of(kb))
+    while size > 0:
+        start = 0
+        while start < len(values := values_of(kb)):
+            candidate = with_values(kb, values[:start] + values[start + size :])
+            if failing(candidate):
+                kb = candidate
+            else:
+                start += size
+        size //= 2
+    return kb

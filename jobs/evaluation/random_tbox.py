@@ -1,0 +1,251 @@
+"""Random TBoxes inside SHIQ(D), by flavour: what a flavour stresses, it has often enough to come near contradiction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jobs.evaluation.random_concepts import Concepts, Dice, Vocabulary, data_range
+from shiq.model import (
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    ClassExpression,
+    DataProperty,
+    DataPropertyDomain,
+    DataPropertyRange,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentObjectProperties,
+    FunctionalDataProperty,
+    FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    ObjectInverseOf,
+    ObjectProperty,
+    ObjectPropertyDomain,
+    ObjectPropertyExpression,
+    ObjectPropertyRange,
+    Signature,
+    SubClassOf,
+    SubDataPropertyOf,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TBox,
+    TransitiveObjectProperty,
+)
+from shiq.roles import Role, role_box
+
+PREFIX = "urn:kb:"
+
+_CONSTRUCTORS = {
+    **{"name": 2.0, "and": 1.0, "or": 1.5, "not": 0.5, "some": 1.5, "all": 2.0, "min": 0.7, "max": 1.0, "exact": 0.3},
+    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 0.3},
+}
+_CLASS_AXIOMS = {"sub": 5.0, "general": 2.0, "disjoint": 2.5, "equivalent": 0.8, "domain": 0.8, "range": 0.8, "union": 0.4}
+#: How likely a TBox is to have (at least) one axiom of the kind.
+_ROLE_AXIOMS = {
+    **{"hierarchy": 0.4, "inverse": 0.2, "equivalent": 0.05, "symmetric": 0.15, "transitive": 0.2, "functional": 0.25},
+    **{"inverse-functional": 0.2, "disjoint": 0.15, "asymmetric": 0.15, "irreflexive": 0.15},
+}
+_DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.3, "disjoint": 0.3, "domain": 0.15}
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """Weights of constructors, class axioms and kinds of assertions (added to the defaults), chances of role and data axioms."""
+
+    name: str
+    constructors: Mapping[str, float] = field(default_factory=dict)
+    class_axioms: Mapping[str, float] = field(default_factory=dict)
+    role_axioms: Mapping[str, float] = field(default_factory=dict)
+    data_axioms: Mapping[str, float] = field(default_factory=dict)
+    assertions: Mapping[str, float] = field(default_factory=dict)
+    data: float = 0.3  # the chance that there are data properties at all
+    shape: str = "any"  # of the role assertions: any, star, path
+
+
+FLAVOURS = (
+    Flavour("mixed"),
+    Flavour(
+        "counting",
+        constructors={"max": 4.0, "min": 2.5, "exact": 1.0},
+        role_axioms={"functional": 0.4, "inverse-functional": 0.3, "transitive": 0.05, "hierarchy": 0.5},
+        assertions={"different": 3.0, "role": 4.0},
+        data=0.1,
+        shape="star",
+    ),
+    Flavour(
+        "transitivity",
+        constructors={"all": 3.0, "some": 2.0},
+        role_axioms={"transitive": 0.95, "hierarchy": 0.7, "inverse": 0.3, "symmetric": 0.25, "functional": 0.2},
+        assertions={"role": 4.0, "negative-role": 1.0},
+        data=0.1,
+        shape="path",
+    ),
+    Flavour(
+        "inverses",
+        constructors={"all": 2.0, "some": 1.0, "max": 1.5},
+        role_axioms={"inverse": 0.6, "symmetric": 0.5, "hierarchy": 0.6, "functional": 0.5, "inverse-functional": 0.5},
+        assertions={"role": 3.0},
+        data=0.1,
+    ),
+    Flavour(
+        "identity",
+        constructors={"max": 1.0},
+        class_axioms={"disjoint": 3.0},
+        role_axioms={"functional": 0.8, "inverse-functional": 0.6, "hierarchy": 0.4, "transitive": 0.1},
+        assertions={"same": 3.0, "different": 2.0, "role": 4.0},
+        data=0.4,
+        shape="star",
+    ),
+    Flavour(
+        "roles",
+        role_axioms={
+            "disjoint": 0.6,
+            "asymmetric": 0.45,
+            "irreflexive": 0.45,
+            "hierarchy": 0.6,
+            "symmetric": 0.3,
+            "functional": 0.4,
+        },
+        assertions={"negative-role": 2.5, "role": 5.0, "same": 1.0},
+        data=0.1,
+    ),
+    Flavour(
+        "data",
+        constructors={
+            **{"data-some": 2.5, "data-all": 2.0, "data-min": 2.0, "data-max": 2.0, "data-exact": 0.8, "data-value": 2.0},
+        },
+        role_axioms={"transitive": 0.1, "disjoint": 0.1, "asymmetric": 0.05, "irreflexive": 0.05},
+        data_axioms={"range": 0.6, "functional": 0.6, "sub": 0.5, "disjoint": 0.45},
+        assertions={"data": 6.0, "negative-data": 2.0, "same": 1.0},
+        data=1.0,
+    ),
+    Flavour(
+        "data and identity",
+        constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 1.5, "max": 1.5},
+        role_axioms={"functional": 0.7, "inverse-functional": 0.5},
+        data_axioms={"functional": 0.8, "sub": 0.4, "disjoint": 0.4, "range": 0.5},
+        assertions={"data": 5.0, "negative-data": 1.5, "same": 2.0, "different": 1.0, "role": 3.0},
+        data=1.0,
+        shape="star",
+    ),
+)
+
+
+def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
+    """A TBox of 4 to 14 axioms, and a source of expressions over its vocabulary. Numbers, functionality, disjointness, asymmetry
+    and irreflexivity are for simple roles only."""
+    classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.between(3, 8)))
+    roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.between(2, 5)))
+    data = tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.between(1, 3))) if dice.chance(flavour.data) else ()
+    wanted = dice.between(4, 14)
+    chances = {**_ROLE_AXIOMS, **flavour.role_axioms}
+    axioms: list[Axiom] = [a for kind in _BOX if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, roles)]
+    box = role_box(axioms)
+    simple = tuple(r for r in roles if box.is_simple(Role(r.iri)))
+    if simple:
+        axioms += (a for kind in _ON_SIMPLE if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, simple))
+    if data:
+        data_chances = {**_DATA_AXIOMS, **flavour.data_axioms}
+        axioms += (
+            a for kind, chance in data_chances.items() if dice.chance(chance) for a in _data_axioms(dice, kind, data, classes)
+        )
+    # What is left of the axioms is about classes: two at least.
+    axioms = dice.shuffled(dice.shuffled(axioms)[:12])
+    weights = {kind: weight + flavour.constructors.get(kind, 0.0) for kind, weight in _CONSTRUCTORS.items()}
+    concepts = Concepts(dice, Vocabulary(classes, roles, _still_simple(axioms, roles), data), weights)
+    class_weights = {kind: weight + flavour.class_axioms.get(kind, 0.0) for kind, weight in _CLASS_AXIOMS.items()}
+    for _ in range(max(2, wanted - len(axioms))):
+        axioms.append(_class_axiom(dice, dice.weighted(class_weights), concepts))
+    signature = Signature(
+        classes=frozenset(c.iri for c in classes),
+        object_properties=frozenset(r.iri for r in roles),
+        data_properties=frozenset(d.iri for d in data),
+    )
+    return TBox(tuple(dict.fromkeys(axioms)), signature), concepts
+
+
+def _still_simple(axioms: list[Axiom], roles: tuple[ObjectProperty, ...]) -> tuple[ObjectProperty, ...]:
+    """The roles that are simple after some axioms were left out: at least those that were before."""
+    box = role_box(axioms)
+    return tuple(r for r in roles if box.is_simple(Role(r.iri)))
+
+
+_BOX = ("hierarchy", "inverse", "equivalent", "symmetric", "transitive")
+_ON_SIMPLE = ("functional", "inverse-functional", "disjoint", "asymmetric", "irreflexive")
+
+
+def _turned(dice: Dice, role: ObjectProperty) -> ObjectPropertyExpression:
+    return ObjectInverseOf(role) if dice.chance(0.25) else role
+
+
+def _role_axioms(dice: Dice, kind: str, roles: tuple[ObjectProperty, ...]) -> list[Axiom]:
+    """One axiom of the kind, or two; none if there are too few roles."""
+    if kind in ("hierarchy", "inverse", "equivalent", "disjoint"):
+        if len(roles) < 2:
+            return []
+        first, second = dice.two(roles)
+        match kind:
+            case "hierarchy":
+                pairs = [(first, second), *([dice.two(roles)] if dice.chance(0.4) else [])]
+                return [SubObjectPropertyOf(_turned(dice, r), _turned(dice, s)) for r, s in pairs]
+            case "inverse":
+                return [InverseObjectProperties(first, second)]
+            case "equivalent":
+                return [EquivalentObjectProperties((first, _turned(dice, second)))]
+        return [DisjointObjectProperties((first, _turned(dice, second)))]
+    role = dice.pick(roles)
+    match kind:
+        case "symmetric":
+            return [SymmetricObjectProperty(role)]
+        case "transitive":
+            return [TransitiveObjectProperty(role)]
+        case "functional":
+            return [FunctionalObjectProperty(_turned(dice, role))]
+        case "inverse-functional":
+            return [InverseFunctionalObjectProperty(_turned(dice, role))]
+        case "asymmetric":
+            return [AsymmetricObjectProperty(_turned(dice, role))]
+        case "irreflexive":
+            return [IrreflexiveObjectProperty(_turned(dice, role))]
+    raise ValueError(f"no role axiom {kind}")
+
+
+def _data_axioms(dice: Dice, kind: str, data: tuple[DataProperty, ...], classes: tuple[Class, ...]) -> list[Axiom]:
+    property = dice.pick(data)
+    match kind:
+        case "range":
+            return [DataPropertyRange(property, data_range(dice))]
+        case "functional":
+            return [FunctionalDataProperty(property)]
+        case "domain":
+            return [DataPropertyDomain(property, dice.pick(classes))]
+    if len(data) < 2:
+        return []
+    first, second = dice.two(data)
+    return [SubDataPropertyOf(first, second) if kind == "sub" else DisjointDataProperties((first, second))]
+
+
+def _class_axiom(dice: Dice, kind: str, concepts: Concepts) -> Axiom:
+    name: ClassExpression = concepts.name()
+    match kind:
+        case "sub":
+            return SubClassOf(name, concepts.expression())
+        case "general":
+            return SubClassOf(concepts.expression(), concepts.literal_concept())
+        case "disjoint":
+            return DisjointClasses(dice.two(concepts.vocabulary.classes))
+        case "equivalent":
+            return EquivalentClasses((name, concepts.expression(1)))
+        case "domain":
+            return ObjectPropertyDomain(concepts.role(), concepts.filler(1))
+        case "range":
+            return ObjectPropertyRange(concepts.role(), concepts.filler(1))
+    whole, *parts = dice.shuffled(concepts.vocabulary.classes)[:3]
+    return DisjointUnion(whole, tuple(parts))

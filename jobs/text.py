@@ -1,0 +1,98 @@
+"""Results as plain text, for people at a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from shiq.result import Conflict, Result
+from shiq.verdict import INFORMATIVE, Leftover, Verdict
+
+#: Conflicts and leftovers shown without --verbose.
+SHOWN = 10
+
+
+def result_text(result: Result, *, verbose: bool = False) -> str:
+    """The verdict first, then why, then figures."""
+    lines = [result.verdict.value.upper()]
+    if result.reason:
+        lines += [f"  {part}" for part in result.reason.split("; ")]
+    if result.verdict is Verdict.INCONSISTENT:
+        lines += _conflicts(result, verbose)
+    lines += _leftovers(result.evidence.leftovers, result.evidence.allowed, verbose)
+    lines += ["", *_figures(result)]
+    return "\n".join(lines)
+
+
+def _conflicts(result: Result, verbose: bool) -> list[str]:
+    count = len(result.conflicts)
+    more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
+    lines = [f"{count:,} minimal conflict{'s' if count != 1 else ''}{more}:"]
+    shown = result.conflicts if verbose else result.conflicts[:SHOWN]
+    for i, conflict in enumerate(shown, 1):
+        lines += ["", *_conflict(i, conflict)]
+    if len(shown) < count:
+        lines += ["", f"… {count - len(shown):,} more conflicts: -v shows them, --json FILE writes them."]
+    return lines
+
+
+def _conflict(number: int, conflict: Conflict) -> list[str]:
+    lines = [f"conflict {number}"]
+    for title, rows in (
+        ("inserted", conflict.insertions),
+        ("base", conflict.base),
+        ("axioms", conflict.axioms),
+    ):
+        lines += [f"  {title if i == 0 else '':9}{_safe(row)}" for i, row in enumerate(rows)]
+    return lines
+
+
+def _leftovers(leftovers: tuple[Leftover, ...], allowed: tuple[str, ...], verbose: bool) -> list[str]:
+    if not leftovers:
+        return []
+    kinds = Counter[str]()
+    for leftover in leftovers:
+        kinds[leftover.kind] += leftover.count
+    parts = [
+        f"{count:,} {kind}{' (allowed)' if kind in allowed else ' (for information)' if kind in INFORMATIVE else ''}"
+        for kind, count in sorted(kinds.items())
+    ]
+    lines = ["", f"not interpreted: {', '.join(parts)}"]
+    shown = leftovers if verbose else leftovers[:SHOWN]
+    lines += [f"  {_safe(str(leftover))}" + (f" × {leftover.count:,}" if leftover.count > 1 else "") for leftover in shown]
+    if len(shown) < len(leftovers):
+        lines.append(f"  … {len(leftovers) - len(shown):,} more: -v shows them.")
+    return lines
+
+
+def _figures(result: Result) -> list[str]:
+    s = result.statistics
+    seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
+    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.assertions else ""
+    return [
+        f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in",
+        f"{s.modules:,} modules of {s.shapes:,} shapes, {s.reasoner_calls:,} put to the reasoner "
+        f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
+        seconds,
+    ]
+
+
+def _safe(text: str) -> str:
+    """``text`` without characters that could move the cursor or hide."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in text)
+
+
+def simplified_text(report: dict[str, Any]) -> str:
+    """What `shiq simplify` prints: each part under its name."""
+    lines: list[str] = []
+    for name, part in report.items():
+        if isinstance(part, list):
+            lines.append(f"{name} ({len(part)})")
+            lines += [
+                f"  {row if isinstance(row, str) else ', '.join(map(str, row.values())) if isinstance(row, dict) else row}"
+                for row in part
+            ]
+        else:
+            lines.append(f"{name}: {part}")
+        lines.append("")
+    return "\n".join(lines).rstrip()

@@ -1,0 +1,516 @@
+"""The public call: are these insertions consistent with this knowledge base?
+
+>>> from shiq.model import *
+>>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
+>>> base, batch = [ClassAssertion(Class("urn:Cat"), "urn:tom")], [ClassAssertion(Class("urn:Dog"), "urn:tom")]
+>>> result = check_insertions(tbox, abox_of(base), abox_of(batch), engine="memory", reasoner="own")
+>>> result.verdict.value, result.conflicts[0].insertions
+('inconsistent', ('<urn:tom> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Dog> .',))
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from abox_ops.conflicts import Explainer, RawConflict
+from abox_ops.decide import Decider
+from abox_ops.engine import CRITERIA, AddSet, KnowledgeBase
+from shiq.abox import ABox, abox_of
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.errors import StoreError, UsageError
+from shiq.functional import axiom_text
+from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.ntriples import assertion_lines
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer, Reasoner
+from shiq.result import Conflict, Evidence, Result, Statistics
+from shiq.verdict import INFORMATIVE, KINDS, Leftover, Verdict
+
+#: Engines by name: where they are found when they are asked for.
+ENGINES: Mapping[str, str] = {
+    "local": "jobs.engines.local:LocalKnowledgeBase",
+    "memory": "jobs.engines.memory:MemoryKnowledgeBase",
+}
+
+#: What reads and writes stores.
+STORE = "jobs.store"
+
+#: Called as (stage, done, total); total is 0 where it is not known.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    ``max_conflicts``: how many are explained, the rest is counted."""
+
+    criterion: str = "clausal"
+    engine: str = "local"
+    reasoner: str = "auto"
+    allow: frozenset[str] = frozenset()
+    timeout: float | None = None
+    heap: str = "1g"
+    max_conflicts: int = 1000
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        _known(self.criterion, CRITERIA, "criterion")
+        _known(self.engine, ENGINES, "engine")
+        for kind in self.allow:
+            _known(kind, KINDS, "kind")
+
+
+def _known(value: str, among: Iterable[str], what: str) -> None:
+    names = list(among)
+    if value not in names:
+        near = difflib.get_close_matches(value, names, 1, 0)
+        raise UsageError(f"unknown {what} {value!r}", f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "")
+
+
+def load(target: str) -> Any:
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
+    module, _, attribute = target.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+@dataclass
+class Clock:
+    """Wall seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def stage(self, name: str) -> None:
+        """Books the time since the last call to ``name``."""
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base opened for checking: a certificate (empty: nothing was certified), and what of it was not interpreted."""
+
+    tbox: TBox
+    knowledge_base: KnowledgeBase
+    leftovers: tuple[Leftover, ...] = ()
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_certified(self) -> bool:
+        return self.certificate.get("verdict") == Verdict.CONSISTENT.value
+
+
+# --- public calls ---------------------------------------------------------------------------------
+
+
+def check_insertions(
+    tbox: object,
+    abox: object = None,
+    insertions: object = None,
+    deletions: object = None,
+    *,
+    criterion: str = "clausal",
+    engine: str = "local",
+    reasoner: str = "auto",
+    allow: Collection[str] = (),
+    timeout: float | None = None,
+    heap: str = "1g",
+    max_conflicts: int = 1000,
+    progress: Progress | None = None,
+) -> Result:
+    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
+
+    Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
+    pyoxigraph Store; ``abox`` may be None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is
+    not a store is certified first. Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may
+    not stand in the way of `consistent`.
+
+    Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
+    """
+    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress)
+    if isinstance(abox, Session):
+        return abox.check(insertions, deletions, options=options)
+    with _reasoner(options) as asked:
+        clock = Clock()
+        ontology = _ontology([*_sources(tbox)], options)
+        given = _assertions(_sources(abox), ontology, options)
+        clock.stage("reading the base")
+        base = certified(ontology, given, options, asked, clock, require_axioms=True)
+        return _insert(base, insertions, deletions, options, asked, clock)
+
+
+def certify(sources: object, more: object = None, **settings: Any) -> Result:
+    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
+    options = Options(**_settings(settings))
+    with _reasoner(options) as asked:
+        clock = Clock()
+        ontology = _ontology([*_sources(sources), *_sources(more)], options)
+        clock.stage("reading")
+        return _certify(ontology.tbox, ontology.abox, ontology.leftovers, ontology.ledger, options, asked, clock)
+
+
+def open_store(path: str | Path) -> Session:
+    """Opens a store for several checks; a context manager."""
+    return Session(Path(path))
+
+
+def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
+    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
+    uncertified. Settings as in `check_insertions`."""
+    options = Options(**_settings(settings))
+    with _reasoner(options) as asked:
+        clock = Clock()
+        ontology = _ontology(_sources(tbox), options)
+        given = _assertions(_sources(abox), ontology, options)
+        clock.stage("reading")
+        leftovers = (*ontology.leftovers, *given.leftovers, *_empty(ontology.tbox))
+        ledger = Counter(ontology.ledger) + Counter(given.ledger)
+        result = _certify(ontology.tbox, given.abox, leftovers, ledger, options, asked, clock)
+        load(STORE).write_store(
+            Path(store), ontology.tbox, given.abox, leftovers=leftovers, certificate=_certificate(result, options)
+        )
+        clock.stage("writing the store")
+        return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
+
+
+class Session:
+    """An open store. Shapes that were decided are remembered from one check to the next."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._store: Any = load(STORE).open_store(path)
+        self._deciders: dict[tuple[str, str], Decider] = {}
+        self._knowledge_bases: dict[str, KnowledgeBase] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def close(self) -> None:
+        """Frees the reasoners and the store; it may be called twice."""
+        for decider in self._deciders.values():
+            decider.reasoner.close()
+        self._deciders.clear()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def check(
+        self, insertions: object = None, deletions: object = None, *, options: Options | None = None, **settings: Any
+    ) -> Result:
+        """Checks one batch; settings as in `check_insertions`. The store does not change."""
+        if self._store is None:
+            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        options = options or Options(**_settings(settings))
+        key = (options.reasoner, options.heap)
+        if key not in self._deciders:
+            self._deciders[key] = Decider(create(options.reasoner, heap=options.heap))
+        decider = self._deciders[key]
+        clock = Clock()
+        base = self._base(options)
+        clock.stage("opening the store")
+        decider.asked = 0
+        decider.progress = options.progress
+        return _insert(base, insertions, deletions, options, decider, clock)
+
+    def _base(self, options: Options) -> Base:
+        certificate = self._store.certificate
+        if options.engine not in self._knowledge_bases:
+            self._knowledge_bases[options.engine] = load(ENGINES[options.engine]).from_store(self._store)
+        return Base(
+            self._store.tbox,
+            self._knowledge_bases[options.engine],
+            tuple(self._store.leftovers),
+            certificate.to_dict() if certificate else {},
+        )
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def certified(
+    ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
+) -> Base | Result:
+    """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
+    leftovers = (*ontology.leftovers, *given.leftovers)
+    if require_axioms:
+        leftovers += _empty(ontology.tbox)
+    result = _certify(
+        ontology.tbox, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
+    )
+    if result.verdict is Verdict.INCONSISTENT:
+        return result
+    abox, _ = _well_typed(given.abox, options)
+    opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
+    clock.stage("indexing the base")
+    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result))
+
+
+def _base_certificate(result: Result) -> dict[str, Any]:
+    return {
+        "verdict": result.verdict.value if not result.evidence.undecided else Verdict.UNDETERMINED.value,
+        "reason": result.reason,
+        "reasoner": result.evidence.reasoner,
+    }
+
+
+def _certificate(result: Result, options: Options) -> Any:
+    store = load(STORE)
+    return store.Certificate.now(
+        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(options.allow)
+    )
+
+
+def _certify(
+    tbox: TBox,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result:
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6)."""
+    empty = load(ENGINES[options.engine]).build(tbox, ABox())
+    abox, aside = _well_typed(abox, options)
+    base = Base(tbox, empty, (*leftovers, *aside), {"verdict": Verdict.CONSISTENT.value})
+    result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
+    statistics = replace(result.statistics, assertions=result.statistics.insertions)
+    return replace(result, conflicts=conflicts, statistics=statistics)
+
+
+def _insert(
+    base: Base | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
+) -> Result:
+    """The check of a batch against an opened base."""
+    if isinstance(base, Result):
+        return replace(base, reason="the base is inconsistent by itself")
+    reading = Reading(tbox=base.tbox)
+    added = _assertions(_sources(insertions), reading, options)
+    removed = _assertions(_sources(deletions), reading, options)
+    clock.stage("reading the batch")
+    abox, aside = _well_typed(added.abox, options)
+    leftovers = (*added.leftovers, *removed.leftovers, *aside)
+    ledger = Counter(added.ledger) + Counter(removed.ledger)
+    return _decided(base, abox, removed.abox, ledger, leftovers, options, decider, clock)
+
+
+def _decided(
+    base: Base,
+    insertions: ABox,
+    deletions: ABox,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result:
+    deadline = None if options.timeout is None else time.monotonic() + options.timeout
+    asked = decider.asked
+
+    def left() -> float | None:
+        return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+    def check(batch: ABox) -> tuple[AddSet, list[Answer], list[tuple[str, ...]]]:
+        found = base.knowledge_base.add_set(batch, deletions, options.criterion)
+        answers = decider.decide(found.tbox, [m.module for m in found.modules], left())
+        groups = list(found.contradictory) + [
+            tuple(i for e in m.elements for i in e) for m, a in zip(found.modules, answers) if a.verdict is Verdict.INCONSISTENT
+        ]
+        return found, answers, groups
+
+    add_set = base.knowledge_base.add_set(insertions, deletions, options.criterion)
+    modules = add_set.modules
+    clock.stage("add set")
+    answers = decider.decide(add_set.tbox, [m.module for m in modules], left())
+    clock.stage("deciding")
+    groups = list(add_set.contradictory) + [
+        tuple(i for e in m.elements for i in e) for m, a in zip(modules, answers) if a.verdict is Verdict.INCONSISTENT
+    ]
+    undecided = tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED))
+    everything = (*base.leftovers, *leftovers)
+    verdict, reason = _verdict(base, bool(groups), undecided, everything, options)
+    calls = decider.asked - asked
+    explainer = Explainer(
+        base.tbox,
+        decider,
+        lambda part: (lambda found: (found[0], found[2]))(check(abox_of(part))),
+        options.max_conflicts,
+        deadline,
+        options.progress,
+    )
+    raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if groups and options.max_conflicts else []
+    clock.stage("explaining")
+    return Result(
+        verdict,
+        reason,
+        a_add=_Kept(add_set),
+        modules=[*add_set.contradictory, *(tuple(i for e in m.elements for i in e) for m in modules)],
+        conflicts=tuple(map(_conflict, raw)),
+        more_conflicts=explainer.unexplained if raw else len(groups),
+        complete=explainer.complete if groups else True,
+        statistics=Statistics(
+            len(base.knowledge_base),
+            add_set.insertions,
+            add_set.size,
+            add_set.pulled_in,
+            len(modules),
+            decider.shapes(add_set.tbox, [m.module for m in modules]),
+            calls,
+            clock.seconds,
+        ),
+        evidence=Evidence(
+            options.criterion,
+            options.engine,
+            options.reasoner,
+            ledger,
+            everything,
+            tuple(sorted(options.allow)),
+            base.certificate,
+            {
+                "contradictory": len(add_set.contradictory),
+                **Counter(a.verdict.value for a in answers),
+            },
+            undecided,
+        ),
+    )
+
+
+class _Kept(Sequence[Assertion]):
+    """A_add, written out when it is looked at."""
+
+    def __init__(self, add_set: AddSet) -> None:
+        self._add_set = add_set
+        self._items: list[Assertion] | None = None
+
+    def _all(self) -> list[Assertion]:
+        if self._items is None:
+            self._items = list(self._add_set.kept())
+        return self._items
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._all()[i]
+
+    def __len__(self) -> int:
+        return self._add_set.size
+
+
+def _verdict(
+    base: Base, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
+) -> tuple[Verdict, str]:
+    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs that nothing was."""
+    if refuted:
+        return Verdict.INCONSISTENT, ""
+    reasons: list[str] = []
+    if not base.is_certified:
+        reason = base.certificate.get("reason") or "run `shiq certify` on it"
+        reasons.append(f"the base is not certified consistent: {reason}")
+    open_kinds = Counter[str]()
+    for leftover in leftovers:
+        if leftover.kind not in options.allow and leftover.kind not in INFORMATIVE:
+            open_kinds[leftover.kind] += leftover.count
+    for kind, count in sorted(open_kinds.items()):
+        first = next(x for x in leftovers if x.kind == kind)
+        reasons.append(f"{count} × {kind}, first: {first} (--allow {kind} if that is meant)")
+    reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
+    return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
+
+
+def _conflict(raw: RawConflict) -> Conflict:
+    return Conflict(
+        tuple(line for a in raw.insertions for line in assertion_lines(a)),
+        tuple(line for a in raw.base for line in assertion_lines(a)),
+        tuple(map(axiom_text, raw.axioms)),
+    )
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+
+
+def _sources(given: object) -> list[object]:
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _ontology(sources: list[object], options: Options) -> Reading:
+    return read_ontology(sources, progress=_reading(options))
+
+
+def _assertions(sources: list[object], ontology: Reading, options: Options) -> Reading:
+    """The ABox of ``sources``, with the assertions that came with the ontology."""
+    reading = read_assertions(sources, ontology.tbox.signature, progress=_reading(options)) if sources else Reading()
+    if not len(ontology.abox):
+        return reading
+    if not len(reading.abox):
+        return replace(reading, abox=ontology.abox)
+    return replace(reading, abox=abox_of([*ontology.abox, *reading.abox]))
+
+
+def _reading(options: Options) -> Callable[[str, int], None] | None:
+    progress = options.progress
+    return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
+
+
+def _empty(tbox: TBox) -> tuple[Leftover, ...]:
+    if tbox.axioms:
+        return ()
+    return (Leftover("empty-tbox", "the TBox has no axioms: nothing could ever be refuted", hint="is it the right file?"),)
+
+
+def _well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its ill-typed data assertions where those are allowed, and what was set aside."""
+    if "ill-typed" not in options.allow:
+        return abox, ()
+    theory = DataTheory()
+    aside: list[Assertion] = []
+    rest: list[Assertion] = []
+    for assertion in abox:
+        match assertion:
+            case DataPropertyAssertion(_, _, literal) | NegativeDataPropertyAssertion(_, _, literal) if isinstance(
+                theory.value(literal), IllTyped
+            ):
+                aside.append(assertion)
+            case _:
+                rest.append(assertion)
+    leftovers = tuple(
+        Leftover("ill-typed", "an ill-typed literal was set aside", text=" ".join(assertion_lines(a))) for a in aside
+    )
+    return (abox_of(rest), leftovers) if aside else (abox, ())
+
+
+def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {**settings, "allow": frozenset(settings.get("allow", ()))}
+
+
+class _reasoner:
+    """A decider for one call, closed at its end."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._reasoner: Reasoner | None = None
+
+    def __enter__(self) -> Decider:
+        self._reasoner = create(self._options.reasoner, heap=self._options.heap)
+        return Decider(self._reasoner, self._options.progress)
+
+    def __exit__(self, *_: object) -> None:
+        if self._reasoner is not None:
+            self._reasoner.close()

@@ -1,0 +1,296 @@
+"""The known datatypes: value space, lexical-to-value mapping and facets of each.
+
+>>> from shiq.model import XSD, Literal
+>>> value_of(Literal("010", XSD + "byte")) == value_of(Literal("10.0", XSD + "decimal"))
+True
+>>> value_of(Literal("200", XSD + "byte"))
+IllTyped(reason='"200" is not a legal xsd:byte: it is greater than 127')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from shiq.datatypes.calendars import CALENDARS, all_moments, moments_bounded, zoned_moments
+from shiq.datatypes.durations import ALL_DURATIONS, durations_bounded, durations_only
+from shiq.datatypes.intervals import ALL, at_least, at_most
+from shiq.datatypes.lexical import READERS, LexicalError, Reader, TooLongError, read_integer, read_string, tagged
+from shiq.datatypes.patterns import PatternError, UndecidedPatternError, read_pattern
+from shiq.datatypes.reals import (
+    BINARY64,
+    DECIMAL,
+    INTEGER,
+    RATIONAL,
+    SINGLE,
+    all_floats,
+    bounded,
+    floats_bounded,
+    reals_in,
+)
+from shiq.datatypes.regular import Regex
+from shiq.datatypes.strings import (
+    OCTETS,
+    PLAIN_LITERAL,
+    STRING,
+    STRING_TYPES,
+    TAGGED,
+    RegularSet,
+    language_facet,
+    length_facet,
+    pattern_facet,
+)
+from shiq.datatypes.values import (
+    BASE64,
+    BOOLEAN,
+    DOUBLE,
+    DURATION,
+    FLOAT,
+    HEX,
+    OPAQUE,
+    REAL,
+    TEXT,
+    URI,
+    XML,
+    DataValue,
+    IllTyped,
+    ValueSet,
+    WholeOrNothing,
+)
+from shiq.model import OWL, RDF, RDFS, XSD, Literal
+
+BOUNDS: Final = frozenset(XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
+LENGTHS: Final = frozenset(XSD + f for f in ("length", "minLength", "maxLength"))
+PATTERN: Final = XSD + "pattern"
+LANGUAGE_RANGE: Final = RDF + "langRange"
+LITERAL: Final = RDFS + "Literal"
+LANG_STRING: Final = RDF + "langString"
+
+_PREFIXES: Final = {"xsd": XSD, "rdf": RDF, "owl": OWL, "rdfs": RDFS}
+
+
+@dataclass(frozen=True)
+class KnownType:
+    """A datatype: where its values live, which they are, how they are read (None: it has no lexical forms) and its facets."""
+
+    name: str
+    space: str
+    values: ValueSet
+    read: Reader | None
+    facets: frozenset[str]
+
+
+#: The whole of each space, as a value set.
+SPACES: Final[dict[str, ValueSet]] = {
+    REAL: reals_in(ALL),
+    DOUBLE: all_floats(BINARY64),
+    FLOAT: all_floats(SINGLE),
+    TEXT: RegularSet(PLAIN_LITERAL),
+    URI: RegularSet(STRING),
+    BOOLEAN: WholeOrNothing(True, 2),
+    HEX: RegularSet(OCTETS),
+    BASE64: RegularSet(OCTETS),
+    XML: WholeOrNothing(True, math.inf),
+    DURATION: ALL_DURATIONS,
+    **{name: all_moments(calendar) for name, calendar in CALENDARS.items()},
+}
+
+_INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
+    "integer": (None, None),
+    "nonNegativeInteger": (0, None),
+    "nonPositiveInteger": (None, 0),
+    "positiveInteger": (1, None),
+    "negativeInteger": (None, -1),
+    **{name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
+    **{f"unsigned{name}": (0, (1 << bits) - 1) for name, bits in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))},
+}
+
+
+def _read_within(low: int | None, high: int | None) -> Reader:
+    def read(lexical: str) -> Fraction:
+        number = read_integer(lexical)
+        if low is not None and number < low:
+            raise LexicalError(f"it is less than {low}")
+        if high is not None and number > high:
+            raise LexicalError(f"it is greater than {high}")
+        return number
+
+    return read
+
+
+def _read_in(values: RegularSet) -> Reader:
+    def read(lexical: str) -> str:
+        if not values.has(read_string(lexical)):
+            raise LexicalError
+        return lexical
+
+    return read
+
+
+def _reader(name: str) -> Reader:
+    return READERS[name][1]
+
+
+def _known_types() -> list[KnownType]:
+    length_and_pattern = LENGTHS | {PATTERN}
+    plain = length_and_pattern | {LANGUAGE_RANGE}
+    none: frozenset[str] = frozenset()
+    types = [
+        KnownType("owl:real", REAL, SPACES[REAL], None, BOUNDS),
+        KnownType("owl:rational", REAL, reals_in(ALL, RATIONAL), _reader("owl:rational"), BOUNDS),
+        KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader("xsd:decimal"), BOUNDS),
+        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader("xsd:double"), BOUNDS),
+        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader("xsd:float"), BOUNDS),
+        KnownType("rdf:PlainLiteral", TEXT, SPACES[TEXT], _reader("rdf:PlainLiteral"), plain),
+        KnownType("rdf:langString", TEXT, RegularSet(PLAIN_LITERAL, TAGGED), None, plain),
+        KnownType("xsd:anyURI", URI, SPACES[URI], _reader("xsd:anyURI"), length_and_pattern),
+        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader("xsd:boolean"), none),
+        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader("rdf:XMLLiteral"), none),
+        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _reader("xsd:hexBinary"), LENGTHS),
+        KnownType("xsd:base64Binary", BASE64, SPACES[BASE64], _reader("xsd:base64Binary"), LENGTHS),
+        KnownType("xsd:dateTimeStamp", "dateTime", zoned_moments(CALENDARS["dateTime"]), _reader("xsd:dateTimeStamp"), BOUNDS),
+        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _reader("xsd:duration"), BOUNDS),
+        KnownType("xsd:yearMonthDuration", DURATION, durations_only("months"), _reader("xsd:yearMonthDuration"), BOUNDS),
+        KnownType("xsd:dayTimeDuration", DURATION, durations_only("seconds"), _reader("xsd:dayTimeDuration"), BOUNDS),
+    ]
+    types += [KnownType(f"xsd:{name}", name, SPACES[name], _reader(f"xsd:{name}"), BOUNDS) for name in CALENDARS]
+    for name, (low, high) in _INTEGER_TYPES.items():
+        inside = (ALL if low is None else at_least(low)).meet(ALL if high is None else at_most(high))
+        types.append(KnownType(f"xsd:{name}", REAL, reals_in(inside, INTEGER), _read_within(low, high), BOUNDS))
+    for name, node in STRING_TYPES.items():
+        strings = RegularSet(PLAIN_LITERAL, node)
+        read: Callable[[str], Any] = read_string if node is STRING else _read_in(strings)
+        types.append(KnownType(f"xsd:{name}", TEXT, strings, read, length_and_pattern))
+    return types
+
+
+def _expand(name: str) -> str:
+    prefix, _, local = name.partition(":")
+    return _PREFIXES[prefix] + local
+
+
+#: The OWL 2 datatype map and the other XSD types, by IRI; rdfs:Literal is known too but no such type.
+TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
+KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {iri: t.facets for iri, t in TYPES.items()}
+
+
+def is_known(datatype_iri: str) -> bool:
+    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, and XSD's calendar types and durations."""
+    return datatype_iri in TYPES or datatype_iri == LITERAL
+
+
+def opaque(literal: Literal) -> DataValue:
+    """The value of a literal of which only the datatype is known."""
+    return DataValue(OPAQUE, (literal.datatype, literal.lexical, literal.language))
+
+
+def value_of(literal: Literal) -> DataValue | IllTyped:
+    """The data value that ``literal`` denotes (THEORY 2.4, Data); opaque where its datatype is not known."""
+    known = TYPES.get(literal.datatype)
+    if known is None:
+        return opaque(literal)
+    try:
+        if literal.language:
+            if literal.datatype not in (LANG_STRING, RDF + "PlainLiteral"):
+                return IllTyped(f"a language tag does not go with {known.name}")
+            return DataValue(TEXT, tagged(literal.lexical, literal.language))
+        if known.read is None:
+            what = "a language tag is missing" if literal.datatype == LANG_STRING else "the datatype has no lexical forms"
+            return IllTyped(f"{_shown(literal.lexical)} is not a legal {known.name}: {what}")
+        return DataValue(known.space, known.read(literal.lexical))
+    except TooLongError:
+        return opaque(literal)
+    except LexicalError as error:
+        detail = f": {error}" if str(error) else ""
+        return IllTyped(f"{_shown(literal.lexical)} is not a legal {known.name}{detail}")
+
+
+def ill_typed(literal: Literal) -> str | None:
+    """Why ``literal`` denotes no value, or None if it does (or if its datatype is unknown)."""
+    value = value_of(literal)
+    return value.reason if isinstance(value, IllTyped) else None
+
+
+def _shown(lexical: str) -> str:
+    escaped = lexical.encode("unicode_escape", "surrogatepass").decode("ascii") if not lexical.isprintable() else lexical
+    return f'"{escaped}"' if len(escaped) <= 60 else f'"{escaped[:57]}..."'
+
+
+class FacetError(Exception):
+    """The facet does not go with the datatype, or its value does not."""
+
+
+class UndecidedFacetError(Exception):
+    """The facet is legal but not decided here."""
+
+
+def facet_set(datatype: str, facet: str, literal: Literal) -> ValueSet:
+    """The values of the datatype's space that satisfy one facet.
+
+    The facet's value may be any literal of the same space, also where XSD asks for one of the datatype itself: the order is
+    that of the space. Raises `FacetError` or `UndecidedFacetError`.
+    """
+    known = TYPES[datatype]
+    short = facet.rpartition("#")[2]
+    if facet not in known.facets:
+        raise FacetError(f"{short} is no facet of {known.name}")
+    value = value_of(literal)
+    if isinstance(value, IllTyped):
+        raise FacetError(f"the value of {short} is ill-typed: {value.reason}")
+    if value.is_opaque:
+        raise UndecidedFacetError(f"the value of {short} is of a datatype that is not known")
+    if facet in BOUNDS:
+        if value.space != known.space:
+            raise FacetError(f"the value of {short} is not comparable with {known.name}")
+        return _bound(known.space, short, value.key)
+    universe = {TEXT: PLAIN_LITERAL, URI: STRING}.get(known.space, OCTETS)
+    if facet in LENGTHS:
+        return RegularSet(universe, _length(short, value, universe))
+    if value.space != TEXT:
+        raise FacetError(f"the value of {short} is not a string")
+    string = str(value.key).partition("\0")[0]
+    return RegularSet(universe, _pattern(string, universe) if facet == PATTERN else _language(string))
+
+
+def _bound(space: str, facet: str, key: Any) -> ValueSet:
+    match space:
+        case "real":
+            return reals_in(bounded(facet, key, key))
+        case "double":
+            return floats_bounded(facet, key, BINARY64)
+        case "float":
+            return floats_bounded(facet, key, SINGLE)
+        case "duration":
+            return durations_bounded(facet, key)
+    return moments_bounded(CALENDARS[space], facet, key)
+
+
+def _length(facet: str, value: DataValue, universe: Regex) -> Regex:
+    number = value.key
+    if value.space != REAL or not isinstance(number, Fraction) or number.denominator != 1 or number < 0:
+        raise FacetError(f"the value of {facet} is not a non-negative integer")
+    if number > 1_000_000_000:
+        raise UndecidedFacetError(f"the value of {facet} is too large")
+    length = int(number)
+    low = 0 if facet == "maxLength" else length
+    high = None if facet == "minLength" else length
+    return length_facet(low, high, universe)
+
+
+def _pattern(pattern: str, universe: Regex) -> Regex:
+    try:
+        return pattern_facet(read_pattern(pattern), universe)
+    except PatternError as error:
+        raise FacetError(f"not an XSD pattern: {error}") from None
+    except UndecidedPatternError as error:
+        raise UndecidedFacetError(str(error)) from None
+
+
+def _language(language_range: str) -> Regex:
+    found = language_facet(language_range)
+    if found is None:
+        raise FacetError(f"{language_range!r} is not a language range")
+    return found

@@ -1,0 +1,246 @@
+"""From lexical forms to values, one reader per datatype.
+
+A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space is not collapsed: RDF takes the
+lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural specification, section 4.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Final, TypeAlias
+from xml.etree import ElementTree
+
+from shiq.datatypes.calendars import CALENDARS, DAY, Calendar, Moment, days_before, days_in_month
+from shiq.datatypes.durations import Duration
+from shiq.datatypes.reals import BINARY64, SINGLE, Format, rank
+from shiq.datatypes.values import BASE64, BOOLEAN, DOUBLE, DURATION, FLOAT, HEX, REAL, TEXT, URI, XML
+
+#: Longer numerals are not evaluated: their literals are opaque.
+LONGEST_NUMERAL: Final = 100_000
+
+
+class LexicalError(ValueError):
+    """The lexical form is not one of the datatype."""
+
+
+class TooLongError(Exception):
+    """The lexical form may be legal, but it is longer than what is evaluated."""
+
+
+Reader: TypeAlias = Callable[[str], Hashable]
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_RATIONAL = re.compile(r"([+-]?[0-9]+)/([0-9]+)")
+_FLOAT = re.compile(r"([+-]?)(?:([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee]([+-]?[0-9]+))?|(INF))")
+_NOT_CHAR = re.compile("[^\x01-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAG = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
+_BASE64 = re.compile(
+    r"(?:(?:[A-Za-z0-9+/] ?){4})*"
+    r"(?:(?:[A-Za-z0-9+/] ?){3}[A-Za-z0-9+/]|(?:[A-Za-z0-9+/] ?){2}[AEIMQUYcgkosw048] ?=|[A-Za-z0-9+/] ?[AQgw] ?= ?=)?"
+)
+_ZONE = r"(?P<zone>Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
+_YEAR = r"(?P<year>-?(?:[1-9][0-9]{3,}|0[0-9]{3}))"
+_MONTH = r"(?P<month>0[1-9]|1[0-2])"
+_DAY = r"(?P<day>0[1-9]|[12][0-9]|3[01])"
+_CLOCK = r"(?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9]):(?P<second>[0-5][0-9](?:\.[0-9]+)?)|(?P<midnight>24:00:00(?:\.0+)?)"
+_CALENDAR_FORMS: Final = {
+    name: re.compile(pattern + _ZONE)
+    for name, pattern in {
+        "dateTime": f"{_YEAR}-{_MONTH}-{_DAY}T(?:{_CLOCK})",
+        "time": f"(?:{_CLOCK})",
+        "date": f"{_YEAR}-{_MONTH}-{_DAY}",
+        "gYear": _YEAR,
+        "gYearMonth": f"{_YEAR}-{_MONTH}",
+        "gMonth": f"--{_MONTH}",
+        "gMonthDay": f"--{_MONTH}-{_DAY}",
+        "gDay": f"---{_DAY}",
+    }.items()
+}
+_DURATION = re.compile(
+    r"(-?)P(?=.)(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)D)?"
+    r"(?:T(?=.)(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?"
+)
+
+
+def read_integer(lexical: str) -> Fraction:
+    return _numeral(lexical, _INTEGER)
+
+
+def read_decimal(lexical: str) -> Fraction:
+    return _numeral(lexical, _DECIMAL)
+
+
+def _numeral(lexical: str, form: re.Pattern[str]) -> Fraction:
+    if not form.fullmatch(lexical):
+        raise LexicalError
+    return _exact(lexical)
+
+
+def _exact(numeral: str) -> Fraction:
+    """Exactly; by way of Decimal, which knows no limit on the number of digits."""
+    if len(numeral) > LONGEST_NUMERAL:
+        raise TooLongError
+    return Fraction(Decimal(numeral))
+
+
+def read_rational(lexical: str) -> Fraction:
+    parts = _RATIONAL.fullmatch(lexical)
+    if not parts:
+        raise LexicalError
+    denominator = _exact(parts[2])
+    if not denominator:
+        raise LexicalError("the denominator is 0")
+    return _exact(parts[1]) / denominator
+
+
+def read_float(form: Format, lexical: str) -> int:
+    if lexical == "NaN":
+        return form.nan
+    parts = _FLOAT.fullmatch(lexical)
+    if not parts:
+        raise LexicalError
+    sign, digits, exponent, infinite = parts.groups()
+    if infinite:
+        return rank(sign == "-", Fraction(2) ** 2000, form)
+    magnitude = _exact(digits)
+    if magnitude and exponent:
+        power = int(_exact(exponent))
+        # The leading digit stands near 10 ** (power + span): far beyond either end only the rounding result matters.
+        span = len(str(digits))
+        if abs(power) > 500 + span:
+            magnitude = Fraction(10) ** (500 if power > 0 else -500)
+        else:
+            magnitude *= Fraction(10) ** power
+    return rank(sign == "-", magnitude, form)
+
+
+def read_boolean(lexical: str) -> bool:
+    if lexical not in ("true", "false", "0", "1"):
+        raise LexicalError
+    return lexical in ("true", "1")
+
+
+def read_string(lexical: str) -> str:
+    bad = _NOT_CHAR.search(lexical)
+    if bad:
+        raise LexicalError(f"U+{ord(bad[0]):04X} is not an XML character")
+    return lexical
+
+
+def read_plain_literal(lexical: str) -> str:
+    """The lexical forms string@ and string@tag of rdf:PlainLiteral."""
+    string, at, tag = lexical.rpartition("@")
+    if not at:
+        raise LexicalError("@ is missing")
+    return tagged(string, tag) if tag else read_string(string)
+
+
+def tagged(string: str, tag: str) -> str:
+    """The key of a string with a language tag; tags differing in case alone are one."""
+    if not _TAG.fullmatch(tag):
+        raise LexicalError(f"{tag!r} is not a language tag")
+    return read_string(string) + "\0" + tag.lower()
+
+
+def read_hex(lexical: str) -> str:
+    if not _HEX.fullmatch(lexical):
+        raise LexicalError
+    return bytes.fromhex(lexical).decode("latin-1")
+
+
+def read_base64(lexical: str) -> str:
+    if not _BASE64.fullmatch(lexical):
+        raise LexicalError
+    return base64.b64decode(lexical.replace(" ", "")).decode("latin-1")
+
+
+def read_xml(lexical: str) -> str:
+    """Balanced XML content, by its canonical form (with comments)."""
+    try:
+        return ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise LexicalError(f"not balanced XML: {error}") from None
+
+
+def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment:
+    parts = _CALENDAR_FORMS[calendar.name].fullmatch(lexical)
+    if not parts:
+        raise LexicalError
+    found = parts.groupdict()
+    if zone_required and found["zone"] is None:
+        raise LexicalError("the time zone offset is missing")
+    year, month, day = (
+        int(_exact(found.get(name) or absent)) for name, absent in (("year", "1972"), ("month", "12"), ("day", "1"))
+    )
+    if day > days_in_month(year, month):
+        raise LexicalError(f"month {month} has no day {day}")
+    seconds: Fraction | int = 0
+    if found.get("hour"):
+        seconds = 3600 * int(found["hour"]) + 60 * int(found["minute"]) + _exact(found["second"])
+    elif found.get("midnight") and calendar.name == "dateTime":
+        seconds = DAY
+    match calendar.name:
+        case "time":
+            key: Fraction | int = seconds
+        case "dateTime":
+            key = days_before(year, month, day) * DAY + seconds
+        case "date":
+            key = days_before(year, month, day)
+        case "gYear":
+            key = year
+        case "gYearMonth":
+            key = year * 12 + month - 1
+        case "gMonth":
+            key = month - 1
+        case "gMonthDay":
+            key = days_before(1972, month, day) - days_before(1972, 1, 1)
+        case _:
+            key = day - 1
+    return key, _offset(found["zone"])
+
+
+def _offset(zone: str | None) -> int | None:
+    if zone is None or zone == "Z":
+        return None if zone is None else 0
+    minutes = int(zone[1:3]) * 60 + int(zone[4:])
+    return -minutes if zone[0] == "-" else minutes
+
+
+def read_duration(kind: str, lexical: str) -> Duration:
+    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration."""
+    parts = _DURATION.fullmatch(lexical)
+    if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
+        raise LexicalError
+    if kind == "seconds" and (parts[2] or parts[3]):
+        raise LexicalError
+    years, months, days, hours, minutes, seconds = (_exact(field or "0") for field in parts.groups()[1:])
+    sign = -1 if parts[1] else 1
+    return sign * int(years * 12 + months), sign * (((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+#: Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types are in `datatype_map`.
+READERS: Final[dict[str, tuple[str, Reader]]] = {
+    "xsd:integer": (REAL, read_integer),
+    "xsd:decimal": (REAL, read_decimal),
+    "owl:rational": (REAL, read_rational),
+    "xsd:double": (DOUBLE, partial(read_float, BINARY64)),
+    "xsd:float": (FLOAT, partial(read_float, SINGLE)),
+    "xsd:boolean": (BOOLEAN, read_boolean),
+    "xsd:string": (TEXT, read_string),
+    "rdf:PlainLiteral": (TEXT, read_plain_literal),
+    "xsd:anyURI": (URI, read_string),
+    "xsd:hexBinary": (HEX, read_hex),
+    "xsd:base64Binary": (BASE64, read_base64),
+    "rdf:XMLLiteral": (XML, read_xml),
+    "xsd:dateTimeStamp": ("dateTime", partial(read_moment, CALENDARS["dateTime"], True)),
+    "xsd:duration": (DURATION, partial(read_duration, "")),
+    "xsd:yearMonthDuration": (DURATION, partial(read_duration, "months")),
+    "xsd:dayTimeDuration": (DURATION, partial(read_duration, "seconds")),
+} | {f"xsd:{name}": (name, partial(read_moment, calendar, False)) for name, calendar in CALENDARS.items()}

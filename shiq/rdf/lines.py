@@ -1,0 +1,210 @@
+"""N-Triples in bulk: plain lines are split here, everything odd goes to the real parser.
+
+A line is plain if it has single spaces between its terms. Each distinct term is checked once; a line whose terms were all met
+before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph, and so
+are broken ones, for their message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+import pyoxigraph as ox
+
+from shiq.errors import InputError
+from shiq.model import RDF, XSD, Literal
+from shiq.rdf.rejects import Rejects
+from shiq.rdf.terms import RefusedTermError, add_quad, written_labels
+from shiq.rdf.triples import Triples
+
+BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 1 << 26
+_CACHED_TOKEN_BYTES = 256
+
+_LABEL = rb"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)"
+_SUBJECT_LABEL = re.compile(_LABEL)
+_OBJECT = re.compile(
+    rb"(?:<(?P<iri>[^<>\\]+)>|" + _LABEL.replace(b"(", b"(?P<label>", 1) + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
+    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)[ \t]*\.[ \t]*\r?"
+)
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
+# A datatype that a literal without a tag cannot have: left to the parser, for its message.
+_TAGGED = {RDF + "langString", RDF + "dirLangString"}
+
+
+class _OddError(Exception):
+    """Not a plain line."""
+
+
+def read_lines(
+    stream: BinaryIO, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+) -> None:
+    """Reads N-Triples into ``triples``; broken lines become ``rejects``, and everything else is still read.
+
+    Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
+    """
+    subjects, predicates = _Resources(triples, scope), _Predicates(triples, scope)
+    objects = _Objects(triples, scope)
+    label = written_labels(scope)
+    begun, number = len(triples), 0
+    for block in _blocks(stream, rejects.source):
+        lines = block.split(b"\n")
+        try:
+            first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
+            s = [subjects[token] for token in first]
+            p = [predicates[token] for token in second]
+            o = [objects[token] for token in third]
+        except (ValueError, _OddError):
+            for at, line in enumerate(lines, number + 1):
+                try:
+                    triples.add_ids(*_plain(line, subjects, predicates, objects), at)
+                except (ValueError, _OddError):
+                    _read_odd(line, at, triples, label, rejects)
+        else:
+            triples.subject.extend(s)
+            triples.predicate.extend(p)
+            triples.object.extend(o)
+            triples.line.extend(range(number + 1, number + 1 + len(lines)))
+        number += len(lines)
+        if progress is not None:
+            progress(rejects.source, len(triples) - begun)
+    if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
+        raise InputError(
+            f"{rejects.source} is not N-Triples: no line of it is a triple ({rejects.shown[0].message})",
+            "Check the file and the format that its name stands for.",
+        )
+
+
+def _plain(line: bytes, subjects: _Resources, predicates: _Predicates, objects: _Objects) -> tuple[int, int, int]:
+    first, second, third = line.split(b" ", 2)
+    return subjects[first], predicates[second], objects[third]
+
+
+def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Whole lines, a few hundred at a time, without the last newline."""
+    rest: list[bytes] = []
+    length = 0
+    while data := stream.read(BLOCK_BYTES):
+        lines, newline, tail = data.rpartition(b"\n")
+        if newline:
+            yield b"".join((*rest, lines))
+            rest, length = [tail], len(tail)
+        else:
+            rest.append(data)
+            length += len(data)
+            if length > LONGEST_LINE:
+                raise InputError(f"{name} has a line of over {LONGEST_LINE >> 20} MB", "Is it N-Triples? One line is one triple.")
+    yield b"".join(rest)
+
+
+class _Resources(dict[bytes, int]):
+    """Ids of subjects by token."""
+
+    def __init__(self, triples: Triples, scope: str) -> None:
+        super().__init__()
+        self._triples, self._scope = triples, scope
+
+    def __missing__(self, token: bytes) -> int:
+        if token.startswith(b"<") and token.endswith(b">"):
+            found = _iri_id(token[1:-1], self._triples)
+        elif match := _SUBJECT_LABEL.fullmatch(token):
+            found = _blank_id(match[1], self._scope, self._triples)
+        else:
+            raise _OddError
+        self[token] = found
+        return found
+
+
+class _Predicates(_Resources):
+    def __missing__(self, token: bytes) -> int:
+        if not token.startswith(b"<"):
+            raise _OddError
+        return super().__missing__(token)
+
+
+class _Objects(dict[bytes, int]):
+    """Ids of objects by token, the closing dot included."""
+
+    def __init__(self, triples: Triples, scope: str) -> None:
+        super().__init__()
+        self._triples, self._scope = triples, scope
+        self._datatypes: dict[bytes, str] = {}
+
+    def __missing__(self, token: bytes) -> int:
+        match = _OBJECT.fullmatch(token)
+        if match is None:
+            raise _OddError
+        iri, label, lexical, datatype, tag = match.groups()
+        if iri is not None:
+            found = _iri_id(iri, self._triples)
+        elif label is not None:
+            found = _blank_id(label, self._scope, self._triples)
+        else:
+            found = self._triples.id(Literal(*self._literal(lexical, datatype, tag)))
+        if len(token) <= _CACHED_TOKEN_BYTES:
+            self[token] = found
+        return found
+
+    def _literal(self, lexical: bytes, datatype: bytes | None, tag: bytes | None) -> tuple[str, str, str]:
+        text = _decoded(lexical)
+        if b"\\" in lexical:
+            text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+        if tag is not None:
+            return text, RDF + "langString", tag.decode("ascii").lower()
+        if datatype is None:
+            return text, XSD + "string", ""
+        known = self._datatypes.get(datatype)
+        if known is None:
+            known = self._datatypes[datatype] = _checked(_decoded(datatype))
+        if known in _TAGGED:
+            raise _OddError
+        return text, known, ""
+
+
+def _iri_id(iri: bytes, triples: Triples) -> int:
+    text = _decoded(iri)
+    found = triples.ids.get(text)
+    return triples.id(_checked(text)) if found is None else found
+
+
+def _blank_id(label: bytes, scope: str, triples: Triples) -> int:
+    return triples.id(f"_:{scope}.{label.decode('ascii')}")
+
+
+def _checked(iri: str) -> str:
+    try:
+        ox.NamedNode(iri)
+    except ValueError:
+        raise _OddError from None
+    return iri
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _OddError from None
+
+
+def _read_odd(line: bytes, number: int, triples: Triples, label: Callable[[str], str], rejects: Rejects) -> None:
+    text = line.strip(b" \t\r")
+    if not text or text.startswith(b"#"):
+        return
+    try:
+        for quad in ox.parse(line, format=ox.RdfFormat.N_TRIPLES):
+            add_quad(triples, quad, label, number)
+    except (SyntaxError, RefusedTermError) as error:
+        rejects.add(message_of(error), number, line.decode("utf-8", "backslashreplace"))
+        rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
+
+
+_PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)
+
+
+def message_of(error: Exception) -> str:
+    """What a parser complains of, without its own line numbers."""
+    return _PLACE.sub("", error.msg if isinstance(error, SyntaxError) else str(error))

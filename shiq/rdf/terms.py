@@ -1,0 +1,67 @@
+"""Terms of pyoxigraph as ours, and what of RDF 1.2 is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+import pyoxigraph as ox
+
+from shiq.model import Literal
+from shiq.rdf.triples import Triples
+
+_MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
+
+
+class Labels(Protocol):
+    """Names the blank nodes of one source."""
+
+    def __call__(self, label: str) -> str: ...
+
+
+def written_labels(scope: str) -> Labels:
+    """For sources in which every blank node has a label."""
+    return lambda label: f"_:{scope}.{label}"
+
+
+def numbered_labels(scope: str) -> Labels:
+    """For parsers that give unlabelled nodes a random label of 128 bits: these are numbered in the order met, so that the same
+    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two never meet."""
+    numbers: dict[str, str] = {}
+
+    def name(label: str) -> str:
+        if _MADE_BY_PARSER.fullmatch(label):
+            return numbers.setdefault(label, f"_:{scope}..{len(numbers)}")
+        return f"_:{scope}.{label}"
+
+    return name
+
+
+class RefusedTermError(Exception):
+    """A term that RDF 1.1 does not have."""
+
+
+def add_quad(triples: Triples, quad: ox.Quad | ox.Triple, label: Labels, line: int) -> None:
+    """Adds a triple that pyoxigraph read. Raises: RefusedTermError, and then nothing is added."""
+    subject, predicate, value = quad.subject, quad.predicate, quad.object
+    if isinstance(value, ox.Literal):
+        triples.add(_resource(subject, label), predicate.value, literal_of(value), line)
+    else:
+        triples.add(_resource(subject, label), predicate.value, _resource(value, label), line)
+
+
+def literal_of(value: ox.Literal) -> Literal:
+    """The literal with its lexical form as written. Raises: RefusedTermError."""
+    if value.direction is not None:
+        raise RefusedTermError("a literal with a base direction: RDF 1.2 is not supported")
+    if "\0" in value.value:
+        raise RefusedTermError("a literal with the character U+0000")
+    return Literal(value.value, value.datatype.value, (value.language or "").lower())
+
+
+def _resource(term: object, label: Labels) -> str:
+    if isinstance(term, ox.NamedNode):
+        return term.value
+    if isinstance(term, ox.BlankNode):
+        return label(term.value)
+    raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")

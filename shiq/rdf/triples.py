@@ -1,0 +1,105 @@
+"""Triples of several sources as dictionary-encoded columns, with the line that each came from.
+
+Reading fills four integer columns without an object per triple; everything later looks at distinct terms, or at columns as a
+whole. Blank nodes are scoped by source: ``_:scope.label``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from shiq.model import Literal
+from shiq.ntriples import literal as literal_text
+from shiq.ntriples import term as term_text
+from shiq.verdict import Leftover
+
+Term: TypeAlias = str | Literal
+IRI, BLANK, LITERAL = 0, 1, 2
+LONGEST_TEXT = 300
+
+
+def term_kind(value: Term) -> int:
+    if isinstance(value, Literal):
+        return LITERAL
+    return BLANK if value.startswith("_:") else IRI
+
+
+@dataclass
+class Triples:
+    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows."""
+
+    terms: list[Term] = field(default_factory=list)
+    ids: dict[Term, int] = field(default_factory=dict)
+    kinds: bytearray = field(default_factory=bytearray)
+    subject: array[int] = field(default_factory=lambda: array("i"))
+    predicate: array[int] = field(default_factory=lambda: array("i"))
+    object: array[int] = field(default_factory=lambda: array("i"))
+    line: array[int] = field(default_factory=lambda: array("I"))
+    names: list[str] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
+    _owners: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def id(self, value: Term) -> int:
+        found = self.ids.get(value)
+        if found is None:
+            found = self.ids[value] = len(self.terms)
+            self.terms.append(value)
+            self.kinds.append(term_kind(value))
+        return found
+
+    def begin(self, name: str) -> None:
+        """What follows comes from the source ``name``."""
+        self._starts.append(len(self))
+        self._owners.append(len(self.names))
+        self.names.append(name)
+
+    def add(self, subject: str, predicate: str, value: Term, line: int = 0) -> None:
+        self.add_ids(self.id(subject), self.id(predicate), self.id(value), line)
+
+    def add_ids(self, subject: int, predicate: int, value: int, line: int) -> None:
+        self.subject.append(subject)
+        self.predicate.append(predicate)
+        self.object.append(value)
+        self.line.append(line)
+
+    def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:
+        """Adds a triple that ``row`` stands for, with the place of ``row``; the row it gets."""
+        self._starts.append(len(self))
+        self._owners.append(self._owner(row))
+        self.add(subject, predicate, value, self.line[row])
+        return len(self) - 1
+
+    def _owner(self, row: int) -> int:
+        return self._owners[bisect_right(self._starts, row) - 1]
+
+    def place(self, row: int) -> tuple[str, int]:
+        """Source and line of a row."""
+        return self.names[self._owner(row)], self.line[row]
+
+    def text(self, row: int) -> str:
+        """The triple as an N-Triples line, shortened where long."""
+        subject, predicate, value = (self.terms[column[row]] for column in (self.subject, self.predicate, self.object))
+        return triple_text(subject, predicate, value)
+
+    def leftover(self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1) -> Leftover:
+        source, line = self.place(row)
+        return Leftover(kind, message, source, line, self.text(row), hint, count)
+
+
+def triple_text(subject: Term, predicate: Term, value: Term) -> str:
+    return short(" ".join((shown(subject), shown(predicate), shown(value), ".")))
+
+
+def shown(value: Term) -> str:
+    """A term as in N-Triples."""
+    return literal_text(value) if isinstance(value, Literal) else term_text(value)
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,170 @@
+"""The reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, sorted by what a reader does with it.
+
+Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1 to 3.3; the terms of OWL 1
+that are still met (section 3.1.1 and 3.2.1 there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+from shiq.model import OWL, RDF, RDFS, XSD
+
+TYPE = RDF + "type"
+FIRST, REST, NIL = RDF + "first", RDF + "rest", RDF + "nil"
+SWRL = "http://www.w3.org/2003/11/swrl#"
+NAMESPACES = (OWL, RDF, RDFS, XSD)
+
+
+def _names(namespace: str, text: str) -> frozenset[str]:
+    return frozenset(namespace + name for name in text.split())
+
+
+DATATYPES = (
+    _names(
+        XSD,
+        "string normalizedString token language Name NCName NMTOKEN boolean decimal integer nonNegativeInteger nonPositiveInteger "
+        "positiveInteger negativeInteger long int short byte unsignedLong unsignedInt unsignedShort unsignedByte double float "
+        "date time dateTime dateTimeStamp gYear gYearMonth gMonthDay gMonth gDay duration yearMonthDuration dayTimeDuration "
+        "hexBinary base64Binary anyURI QName NOTATION ID IDREF IDREFS ENTITY ENTITIES NMTOKENS anyType anySimpleType anyAtomicType",
+    )
+    | _names(RDF, "PlainLiteral XMLLiteral HTML JSON langString dirLangString")
+    | _names(OWL, "real rational")
+    | {RDFS + "Literal"}
+)
+FACETS = _names(
+    XSD, "length minLength maxLength pattern minInclusive maxInclusive minExclusive maxExclusive totalDigits fractionDigits"
+) | {RDF + "langRange"}
+#: Annotation properties that need no declaration.
+ANNOTATIONS = _names(RDFS, "label comment seeAlso isDefinedBy") | _names(
+    OWL, "versionInfo deprecated priorVersion backwardCompatibleWith incompatibleWith versionIRI"
+)
+BUILT_IN_OBJECT = _names(OWL, "topObjectProperty bottomObjectProperty")
+BUILT_IN_DATA = _names(OWL, "topDataProperty bottomDataProperty")
+BUILT_IN_CLASSES = _names(OWL, "Thing Nothing")
+
+#: What ``x rdf:type …`` may declare, by the kind declared.
+DECLARATIONS = {
+    OWL + "Class": "class",
+    RDFS + "Class": "class",
+    OWL + "DeprecatedClass": "class",
+    RDFS + "Datatype": "datatype",
+    OWL + "DataRange": "datatype",
+    OWL + "ObjectProperty": "object",
+    OWL + "DatatypeProperty": "data",
+    OWL + "AnnotationProperty": "annotation",
+    OWL + "OntologyProperty": "annotation",
+    OWL + "DeprecatedProperty": "property",
+    RDF + "Property": "property",
+    RDFS + "ContainerMembershipProperty": "property",
+}
+#: ``x rdf:type …`` that is an axiom about a property, and says that it is an object property; FunctionalProperty does not.
+CHARACTERISTICS = _names(
+    OWL,
+    "InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty ReflexiveProperty IrreflexiveProperty",
+)
+FUNCTIONAL = OWL + "FunctionalProperty"
+ONTOLOGY = OWL + "Ontology"
+IMPORTS = OWL + "imports"
+REIFICATIONS = _names(OWL, "Axiom Annotation")
+#: Nodes that are axioms themselves; what else is said of them annotates the axiom.
+AXIOM_NODES = _names(OWL, "AllDisjointClasses AllDisjointProperties AllDifferent NegativePropertyAssertion")
+#: Predicates that build class expressions and data ranges.
+CARDINALITIES = {
+    OWL + word + suffix: bound
+    for bound, word in (("exact", ""), ("min", "min"), ("max", "max"))
+    for suffix in (("cardinality", "qualifiedCardinality") if not word else ("Cardinality", "QualifiedCardinality"))
+}
+FILLERS = _names(OWL, "someValuesFrom allValuesFrom hasValue hasSelf") | CARDINALITIES.keys()
+OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
+#: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing declares.
+PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {RDFS + "member"}
+PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(RDFS, "Container Proposition")
+#: ``x rdf:type …`` that says no more than that x is an individual.
+INDIVIDUAL_TYPES = frozenset((OWL + "Thing", OWL + "NamedIndividual", RDFS + "Resource"))
+_STRUCTURE = _names(
+    OWL,
+    "Restriction equivalentClass disjointWith disjointUnionOf equivalentProperty propertyDisjointWith inverseOf "
+    "propertyChainAxiom hasKey sameAs differentFrom members distinctMembers annotatedSource annotatedProperty annotatedTarget "
+    "assertionProperty sourceIndividual targetIndividual targetValue onProperty onProperties onClass onDataRange onDatatype "
+    "withRestrictions",
+) | _names(RDFS, "subClassOf subPropertyOf domain range")
+KNOWN = (
+    DATATYPES
+    | FACETS
+    | ANNOTATIONS
+    | BUILT_IN_OBJECT
+    | BUILT_IN_DATA
+    | BUILT_IN_CLASSES
+    | DECLARATIONS.keys()
+    | CHARACTERISTICS
+    | REIFICATIONS
+    | AXIOM_NODES
+    | FILLERS
+    | OPERATORS
+    | PLAIN_PROPERTIES
+    | PLAIN_CLASSES
+    | INDIVIDUAL_TYPES
+    | _STRUCTURE
+    | {FUNCTIONAL, ONTOLOGY, IMPORTS, TYPE, FIRST, REST, NIL, RDF + "List"}
+)
+#: Documents that describe the language itself: importing them adds nothing.
+LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
+#: Vocabularies for documentation, which many ontologies use on classes and properties without declaring them.
+DOCUMENTATION = (
+    "http://purl.org/dc/elements/1.1/",
+    "http://purl.org/dc/terms/",
+    "http://www.w3.org/2004/02/skos/core#",
+)
+
+
+def is_reserved(iri: str) -> bool:
+    return iri.startswith(NAMESPACES)
+
+
+def is_misspelt(iri: str) -> bool:
+    """Whether ``iri`` lies in a reserved namespace without being a term of it."""
+    return iri.startswith(NAMESPACES) and iri not in KNOWN and not is_member_property(iri)
+
+
+def is_member_property(iri: str) -> bool:
+    """Whether ``iri`` is rdf:_1, rdf:_2, …"""
+    return iri.startswith(RDF + "_") and iri[len(RDF) + 1 :].isdecimal()
+
+
+def local_name(iri: str) -> str:
+    return iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
+
+
+def nearest_known(iri: str) -> str:
+    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``; "" if none is near."""
+    by_name = {local_name(term).lower(): term for term in sorted(KNOWN, reverse=True)}
+    exact = by_name.get(local_name(iri).lower())
+    near = [exact] if exact else [by_name[name] for name in get_close_matches(local_name(iri).lower(), by_name, 1, 0.75)]
+    return _prefixed(near[0]) if near else ""
+
+
+def _prefixed(iri: str) -> str:
+    for prefix, namespace in zip(("owl", "rdf", "rdfs", "xsd"), NAMESPACES):
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri[len(namespace) :]}"
+    return f"<{iri}>"
+
+
+class NearMisses:
+    """Finds known names that look like an unknown one: the same local name elsewhere first, then close spellings."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._by_name: dict[str, str] = {}
+        for iri in sorted(known):
+            self._by_name.setdefault(local_name(iri).lower(), iri)
+        self.nearest = lru_cache(1024)(self._nearest)
+
+    def _nearest(self, iri: str) -> str:
+        name = local_name(iri).lower()
+        if name in self._by_name:
+            return self._by_name[name]
+        near = get_close_matches(name, self._by_name, 1, 0.8)
+        return self._by_name[near[0]] if near else ""

@@ -1,0 +1,151 @@
+"""What a check gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiq.model import Assertion
+from shiq.verdict import Leftover, Verdict
+
+#: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
+SCHEMA_VERSION = 1
+
+
+class NotConsistent(Exception):
+    """Raised by `Result.raise_for_verdict`; ``result`` says why."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"{result.verdict.value}: {result.reason}" if result.reason else result.verdict.value)
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A minimal contradiction.
+
+    ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base`` (assertions of A) and ``axioms`` are
+    with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps to several triples), axioms
+    functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
+    """
+
+    insertions: tuple[str, ...]
+    base: tuple[str, ...] = ()
+    axioms: tuple[str, ...] = ()
+    origin: str = "insertions"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "origin": self.origin,
+            "insertions": list(self.insertions),
+            "base": list(self.base),
+            "axioms": list(self.axioms),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``: elements that entered untouched;
+    ``modules``, ``shapes``: how many, and how many different ones; ``reasoner_calls``: shapes that a reasoner was asked about;
+    ``seconds``: wall time by stage."""
+
+    assertions: int = 0
+    insertions: int = 0
+    add_set: int = 0
+    pulled_in: int = 0
+    modules: int = 0
+    shapes: int = 0
+    reasoner_calls: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "assertions": self.assertions,
+            "insertions": self.insertions,
+            "add_set": self.add_set,
+            "pulled_in": self.pulled_in,
+            "modules": self.modules,
+            "shapes": self.shapes,
+            "reasoner_calls": self.reasoner_calls,
+            "seconds": {stage: round(s, 4) for stage, s in self.seconds.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not interpreted (``leftovers``), which
+    kinds were ``allowed``, the criterion, engine and reasoner, the certificate of the base, and how modules were decided."""
+
+    criterion: str = "clausal"
+    engine: str = "local"
+    reasoner: str = "auto"
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    leftovers: tuple[Leftover, ...] = ()
+    allowed: tuple[str, ...] = ()
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    decided: Mapping[str, int] = field(default_factory=dict)
+    undecided: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "criterion": self.criterion,
+            "engine": self.engine,
+            "reasoner": self.reasoner,
+            "ledger": dict(self.ledger),
+            "leftovers": [
+                {
+                    "kind": x.kind,
+                    "message": x.message,
+                    "source": x.source,
+                    "line": x.line,
+                    "text": x.text,
+                    "hint": x.hint,
+                    "count": x.count,
+                }
+                for x in self.leftovers
+            ],
+            "allowed": list(self.allowed),
+            "certificate": dict(self.certificate),
+            "decided": dict(self.decided),
+            "undecided": list(self.undecided),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer to one check.
+
+    ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
+    kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
+    ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
+    holds every minimal one.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    a_add: Sequence[Assertion] = ()
+    modules: Sequence[tuple[str, ...]] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    more_conflicts: int = 0
+    complete: bool = True
+    statistics: Statistics = field(default_factory=Statistics)
+    evidence: Evidence = field(default_factory=Evidence)
+
+    def raise_for_verdict(self) -> None:
+        """Raises `NotConsistent` unless the verdict is CONSISTENT."""
+        if self.verdict is not Verdict.CONSISTENT:
+            raise NotConsistent(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schema_version, verdict, reason, statistics, conflicts, evidence)."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "statistics": self.statistics.to_dict(),
+            "conflicts": [c.to_dict() for c in self.conflicts],
+            "more_conflicts": self.more_conflicts,
+            "conflicts_complete": self.complete,
+            "evidence": self.evidence.to_dict(),
+        }

@@ -1,0 +1,159 @@
+"""Random clausal TBoxes and modules, near the threshold between consistent and inconsistent.
+
+Used by the tests of `own` and by its comparison with HermiT. A case is a function of its seed and profile.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.reasoner.protocol import Module
+from shiq.roles import Role, RoleBox
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How large cases are, and how often each construct occurs."""
+
+    names: int = 5
+    roles: int = 3
+    clauses: tuple[int, int] = (5, 12)
+    nodes: tuple[int, int] = (1, 4)
+    edges: float = 1.2
+    role_constraints: float = 0.25
+    max_n: int = 3
+    weights: tuple[tuple[str, int], ...] = (
+        ("subsumption", 2),
+        ("disjunction", 3),
+        ("disjoint", 3),
+        ("exists", 4),
+        ("at_least", 2),
+        ("universal", 3),
+        ("backward", 3),
+        ("u_disjunction", 2),
+        ("functional", 2),
+        ("at_most", 3),
+    )
+
+
+#: Small cases with few successors: brute force finds most of their models.
+SMALL = Profile(names=3, roles=2, clauses=(3, 7), nodes=(1, 3), max_n=2)
+
+#: Cases that live from generated successors and from what those send back.
+CYCLIC = Profile(
+    names=4,
+    roles=2,
+    clauses=(6, 11),
+    nodes=(1, 2),
+    edges=0.6,
+    role_constraints=0.1,
+    max_n=2,
+    weights=(
+        ("disjunction", 2),
+        ("disjoint", 3),
+        ("exists", 7),
+        ("at_least", 1),
+        ("backward", 5),
+        ("universal", 2),
+        ("functional", 3),
+        ("at_most", 1),
+    ),
+)
+
+#: Many named neighbours under ≤n, with inequalities.
+COUNTING = Profile(
+    names=4,
+    roles=2,
+    clauses=(4, 8),
+    nodes=(3, 6),
+    edges=2.0,
+    weights=(("disjunction", 2), ("disjoint", 3), ("exists", 2), ("at_least", 3), ("universal", 2), ("functional", 2), ("at_most", 6)),
+)
+
+PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING}
+
+
+def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:
+    """The case of ``seed``."""
+    rng = random.Random(f"{seed}")
+    names = [f"urn:t:A{i}" for i in range(profile.names)]
+    roles = [Role(f"urn:t:r{i}", inverted) for i in range(profile.roles) for inverted in (False, True)]
+    tbox = _tbox(rng, profile, names, roles)
+    return tbox, _module(rng, profile, tbox, names, roles)
+
+
+def _tbox(rng: random.Random, profile: Profile, names: list[str], roles: list[Role]) -> ClausalTBox:
+    kinds, weights = zip(*profile.weights)
+    clauses = [
+        _clause(rng, rng.choices(kinds, weights)[0], profile, names, roles) for _ in range(rng.randint(*profile.clauses))
+    ]
+    some = rng.random() < profile.role_constraints
+    box = RoleBox(
+        inclusions=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(rng.choice((0, 0, 1, 1, 2)))),
+        disjoint=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(some * rng.choice((0, 1, 1)))),
+        asymmetric=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 0, 1)))),
+        irreflexive=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 1)))),
+    )
+    extra: list[Atom] = [AtLeast(rng.randint(1, profile.max_n), rng.choice(roles), rng.choice([None, *names]))]
+    atoms = dict.fromkeys(names + [a for c in clauses for a in c.head] + extra)
+    return ClausalTBox(tuple(clauses), box, atoms=tuple(atoms))
+
+
+def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], roles: list[Role]) -> Clause:
+    def pick(low: int, high: int) -> tuple[str, ...]:
+        return tuple(sorted(rng.sample(names, rng.randint(low, high))))
+
+    role = rng.choice(roles)
+    filler = rng.choice([None, *names, *names])
+    match kind:
+        case "subsumption":
+            return Clause(body=pick(1, 2), head=pick(1, 1))
+        case "disjunction":
+            return Clause(body=pick(0, 1), head=pick(2, 3))
+        case "disjoint":
+            return Clause(body=pick(2, 2))
+        case "exists":
+            more = pick(0, 1) if rng.random() < 0.2 else ()
+            return Clause(body=pick(1, 1), head=(AtLeast(1, role, filler), *more))
+        case "at_least":
+            n = rng.randint(min(2, profile.max_n), profile.max_n)
+            return Clause(body=pick(1, 1), head=(AtLeast(n, role, filler),))
+        case "universal":
+            return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), branch_head=pick(0, 1))
+        case "backward":
+            return Clause(body=pick(0, 1), role=role, branch_body=pick(1, 1), head=pick(1, 1))
+        case "u_disjunction":
+            return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), branch_head=pick(1, 2), head=pick(0, 1))
+        case "functional":
+            return Clause(body=pick(0, 1) if rng.random() < 0.5 else (), role=role, at_most=1)
+        case "at_most":
+            head: tuple[Atom, ...] = pick(0, 1) if rng.random() < 0.2 else ()
+            n = rng.randint(1, profile.max_n)
+            return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), at_most=n, head=head)
+    raise ValueError(kind)
+
+
+def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list[str], roles: list[Role]) -> Module:
+    n = rng.randint(*profile.nodes)
+    ids = tbox.atom_ids
+    needs = [i for a, i in ids.items() if isinstance(a, AtLeast)]
+    positive, negative = [], []
+    for _ in range(n):
+        pos = {ids[rng.choice(names)] for _ in range(rng.choice((0, 1, 1, 2)))}
+        neg = {ids[rng.choice(names)] for _ in range(rng.choice((0, 0, 1)))}
+        if rng.random() < 0.25:
+            pos.add(rng.choice(needs))
+        if rng.random() < 0.25:
+            neg.add(rng.choice(needs))
+        positive.append(sum(1 << i for i in pos))
+        negative.append(sum(1 << i for i in neg - pos))
+
+    def pairs(count: int) -> list[tuple[int, int]]:
+        return [(rng.randrange(n), rng.randrange(n)) for _ in range(count)]
+
+    edges = tuple((i, rng.choice(roles), j) for i, j in pairs(round(rng.random() * profile.edges * n + 0.5)))
+    forbidden = tuple((i, rng.choice(roles), j) for i, j in pairs(rng.choice((0, 0, 0, 1, 2))))
+    different = tuple((i, j) for i, j in pairs(rng.choice((0, 0, 1, 3))) if i != j)
+    return Module(tuple(positive), tuple(negative), edges, forbidden, different)

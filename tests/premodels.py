@@ -1,0 +1,135 @@
+"""Is what `own` calls a pre-model one? It is unravelled for some elements, and each is checked as the centre of every clause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from shiq.clause import AtLeast, ClausalTBox, Clause
+from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.protocol import Module
+from shiq.roles import Role, RoleBox
+
+
+@dataclass(eq=False)
+class Element:
+    """An element of the unravelling: a copy of the unblocked node ``node``."""
+
+    node: int
+    atoms: frozenset[object]
+    near: list[tuple[Element, frozenset[Role]]] = field(default_factory=list)
+
+
+def unravelling(state: State, limit: int) -> list[Element]:
+    """The first ``limit`` elements at least, breadth first, each with all of its neighbours."""
+    iris = {code: iri for iri, code in state.tables._codes.items()}
+    blocked = blocked_nodes(state)
+
+    def atoms(x: int) -> frozenset[object]:
+        return frozenset(a for i, a in enumerate(state.tables.atoms) if state.pos[x] >> i & 1)
+
+    def roles(mask: int) -> frozenset[Role]:
+        return frozenset(Role(iris[i & ~1], bool(i & 1)) for i in range(mask.bit_length()) if mask >> i & 1)
+
+    named = {x: Element(x, atoms(x)) for x in range(state.named) if state.alive[x]}
+    done: list[Element] = []
+    queue = list(named.values())
+    while len(done) < len(queue) and len(done) < limit + len(named):
+        element = queue[len(done)]
+        done.append(element)
+        for y, mask in state.near[element.node].items():
+            if not state.alive[y]:
+                raise AssertionError(f"{y} is gone, but a neighbour of {element.node}")
+            if y in named and element.node in named:
+                element.near.append((named[y], roles(mask)))
+            elif state.parent[y] == element.node:
+                node = blocked.get(y, y)
+                child = Element(node, atoms(node))
+                child.near.append((element, roles(state.near[y][element.node])))
+                element.near.append((child, roles(mask)))
+                queue.append(child)
+    return done
+
+
+def check(state: State, tbox: ClausalTBox, module: Module) -> None:
+    """Raises AssertionError if the pre-model is none."""
+    assert state.alive[: state.named].count(True) >= min(1, state.named)
+    elements = unravelling(state, 60)
+    for element in elements:
+        for clause in tbox.clauses:
+            assert meets(element, clause), (element.node, clause)
+        for atom in element.atoms:
+            if isinstance(atom, AtLeast):
+                assert suitable(element, atom) >= atom.n, (element.node, atom)
+        for other, roles in element.near:
+            check_roles(tbox.roles, roles, other is element)
+    _check_module(state, tbox, module, elements)
+
+
+def suitable(element: Element, atom: AtLeast) -> int:
+    return sum(atom.role in roles and (atom.filler is None or atom.filler in y.atoms) for y, roles in element.near)
+
+
+def meets(element: Element, clause: Clause) -> bool:
+    if not set(clause.body) <= element.atoms or element.atoms & set(clause.head):
+        return True
+    if clause.role is None:
+        return False
+    ys = [y for y, roles in element.near if clause.role in roles and set(clause.branch_body) <= y.atoms]
+    if clause.at_most:
+        return len(ys) <= clause.at_most
+    return all(y.atoms & set(clause.branch_head) for y in ys)
+
+
+def check_roles(box: RoleBox, roles: frozenset[Role], loop: bool) -> None:
+    for r in roles:
+        assert box.superroles(r) <= roles
+    for r, s in box.disjoint:
+        assert not {r, s} <= roles and not {r.inverse, s.inverse} <= roles
+    for r in box.asymmetric:
+        assert not {r, r.inverse} <= roles
+    assert not (loop and roles & box.irreflexive)
+    if loop:
+        assert {r.inverse for r in roles} == roles
+
+
+def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: list[Element]) -> None:
+    """Some map of individuals to named elements keeps every assertion: found by search, since merges leave no name behind."""
+    live = [e for e in elements if e.node < state.named]
+
+    def fits(i: int, e: Element) -> bool:
+        for k, atom in enumerate(tbox.atoms):
+            if module.positive[i] >> k & 1 and atom not in e.atoms:
+                return False
+            if module.negative[i] >> k & 1:
+                if atom in e.atoms or (isinstance(atom, AtLeast) and suitable(e, atom) >= atom.n):
+                    return False
+        return True
+
+    candidates = [[e for e in live if e.node <= i and fits(i, e)] for i in range(state.named)]
+    place: list[Element] = []
+
+    def roles(a: Element, b: Element) -> frozenset[Role]:
+        return frozenset(r for y, rs in a.near if y is b for r in rs)
+
+    def extend(i: int) -> bool:
+        if i == state.named:
+            return True
+        for e in [c for c in candidates[i] if c.node == i] if state.alive[i] else candidates[i]:
+            place.append(e)
+            near = [(a, r, b) for a, r, b in module.edges if max(a, b) == i]
+            apart = [(a, r, b) for a, r, b in module.negative_edges if max(a, b) == i]
+            if (
+                all(r in roles(place[a], place[b]) for a, r, b in near)
+                and not any(r in roles(place[a], place[b]) for a, r, b in apart)
+                and all(place[a] is not place[b] for a, b in module.different if max(a, b) == i)
+                and extend(i + 1)
+            ):
+                return True
+            place.pop()
+        return False
+
+    assert extend(0), "an assertion is lost"
+    for a, b in combinations([e.node for e in live], 2):
+        assert a != b

@@ -1,0 +1,402 @@
+"""The store: exact, atomic, one writer, and look-ups that read what they must and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from jobs.store import Certificate, Store, certify, open_store, tbox_hash, write_store
+from jobs.store import read as reading
+from jobs.store import write as writing
+from jobs.store.lock import writing as holding_the_lock
+from jobs.store.manifest import MANIFEST, read_manifest
+from jobs.store.numbering import BLOCK, GAP, node_ids
+from jobs.store.schema import ROW_GROUP, SCHEMAS, term_hash
+from shiq.abox import ABox, ABoxBuilder, abox_of
+from shiq.errors import StoreError
+from shiq.model import (
+    XSD,
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataIntersectionOf,
+    DataMinCardinality,
+    DataOneOf,
+    DataProperty,
+    DataPropertyAssertion,
+    Datatype,
+    DatatypeRestriction,
+    DifferentIndividuals,
+    FunctionalObjectProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectUnionOf,
+    SameIndividual,
+    Signature,
+    SubClassOf,
+    TBox,
+)
+from shiq.verdict import Leftover, Verdict
+
+R, F = ObjectProperty("urn:r"), DataProperty("urn:f")
+RANGE = DataIntersectionOf(
+    (Datatype(XSD + "integer"), DatatypeRestriction(Datatype(XSD + "integer"), ((XSD + "minInclusive", Literal("1")),)))
+)
+TEXT = TBox(
+    (SubClassOf(Class("urn:A"), ObjectUnionOf((ObjectMaxCardinality(2, ObjectInverseOf(R)), DataMinCardinality(1, F, RANGE)))),),
+    Signature(classes=frozenset({"urn:A", "urn:B"}), object_properties=frozenset({R.iri}), data_properties=frozenset({F.iri})),
+)
+
+
+def random_assertions(seed: int, size: int = 200) -> list[Assertion]:
+    """All kinds; odd terms and literals; blank nodes; pairs both ways; loops."""
+    rng = random.Random(seed)
+    terms = [f"urn:i{i}" for i in range(size // 4)] + ["_:scope.b0", "urn:ä/ö?x#'\"", "urn:" + "long" * 60]
+    literals = [
+        Literal("1", XSD + "integer"),
+        Literal("01", XSD + "integer"),
+        Literal("", XSD + "string"),
+        Literal("\0\n\U0001f600"),
+        Literal("x", XSD + "string", "de"),
+    ]
+    literals += [Literal(str(i)) for i in range(size // 5)]
+    makers = [
+        lambda: ClassAssertion(Class(f"urn:C{rng.randrange(5)}"), rng.choice(terms)),
+        lambda: ObjectPropertyAssertion(ObjectProperty(f"urn:r{rng.randrange(4)}"), rng.choice(terms), rng.choice(terms)),
+        lambda: DataPropertyAssertion(DataProperty(f"urn:f{rng.randrange(3)}"), rng.choice(terms), rng.choice(literals)),
+        lambda: SameIndividual(rng.choice(terms), rng.choice(terms)),
+        lambda: DifferentIndividuals(rng.choice(terms), rng.choice(terms)),
+        lambda: ClassAssertion(ObjectUnionOf((Class("urn:A"), ObjectMaxCardinality(1, R))), rng.choice(terms)),
+        lambda: NegativeObjectPropertyAssertion(R, rng.choice(terms), rng.choice(terms)),
+        lambda: NegativeDataPropertyAssertion(F, rng.choice(terms), rng.choice(literals)),
+        lambda: ClassAssertion(DataMinCardinality(1, F, DataOneOf((rng.choice(literals),))), rng.choice(terms)),
+    ]
+    return [rng.choice(makers)() for _ in range(size)]
+
+
+def certificate(verdict: Verdict = Verdict.CONSISTENT, tbox: TBox = TEXT) -> Certificate:
+    return Certificate(verdict, "own", "2026-01-01T00:00:00+00:00", tbox_hash=tbox_hash(tbox), allowed=("malformed",))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_export_gives_back_what_was_written(tmp_path: Path, seed: int) -> None:
+    abox = abox_of(random_assertions(seed))
+    leftovers = (Leftover("malformed", "no", "f.nt", 3, "<a> <b>", count=7),)
+    write_store(tmp_path / "a store", TEXT, abox, leftovers=leftovers, certificate=certificate())
+    with open_store(tmp_path / "a store") as store:
+        exported = list(store.export())
+        assert len(store) == len(abox) == len(exported)
+        assert set(exported) == set(abox)
+        assert store.tbox == TEXT and store.leftovers == leftovers
+        assert store.certificate is not None and store.certificate.verdict is Verdict.CONSISTENT
+        assert (store.certificate.snapshot, store.certificate.leftovers) == (1, ("malformed",))
+
+
+def test_empty_abox(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "kg", TBox(), ABox())
+    assert (len(store), list(store.export()), store.certificate) == (0, [], None)
+    assert store.nodes_of(["urn:a"]).tolist() == [-1]
+    assert len(store.table("half_edges").rows_of(np.array([0, 5]))["node"]) == 0
+
+
+def chain(length: int) -> ABox:
+    builder = ABoxBuilder()
+    for i in range(length):
+        builder.add_role(f"urn:i{i}", R.iri, f"urn:i{i + 1}")
+        builder.add_class(f"urn:i{i}", "urn:A")
+        builder.add_data(f"urn:i{i}", F.iri, Literal(str(i)))
+    return builder.build()
+
+
+def test_a_look_up_reads_the_row_groups_that_it_touches(tmp_path: Path) -> None:
+    abox = chain(60_000)
+    store = write_store(tmp_path / "kg", TEXT, abox)
+    edges = store.table("half_edges")
+    nodes = store.nodes_of(["urn:i10", "urn:i30000", "urn:unknown"])
+    assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i30000"]
+    store.reads.row_groups = store.reads.rows = 0
+    rows = edges.rows_of(nodes[:2])
+    assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i29999", "urn:i30001", "urn:i9"]
+    assert store.reads.row_groups <= 4 and store.reads.rows <= 4 * ROW_GROUP < len(edges)
+    before = store.reads.row_groups
+    edges.rows_of(nodes[:2])
+    assert store.reads.row_groups == before, "a decoded row group is kept"
+
+
+def test_rows_of_equals_a_scan(tmp_path: Path) -> None:
+    abox = chain(20_000)
+    store = write_store(tmp_path / "kg", TEXT, abox)
+    rng = np.random.default_rng(1)
+    for name in ("half_edges", "class_assertions", "data_assertions", "individuals"):
+        table = store.table(name)
+        everything = table.all()
+        for wanted in (rng.integers(-5, 25_000, 50), np.array([], np.int64), everything[table.key]):
+            found = table.rows_of(wanted)
+            expected = np.isin(everything[table.key], wanted)
+            for column, values in everything.items():
+                kept = values[expected] if isinstance(values, np.ndarray) else values.filter(expected)
+                assert found[column].tolist() == kept.tolist() if isinstance(values, np.ndarray) else found[column].equals(kept)
+
+
+def test_tables_are_plain_delta_tables_in_small_sorted_row_groups(tmp_path: Path) -> None:
+    from deltalake import DeltaTable
+
+    write_store(tmp_path / "kg", TEXT, chain(40_000))
+    manifest = read_manifest(tmp_path / "kg")
+    assert set(manifest.tables) == set(SCHEMAS)
+    for name, version in manifest.tables.items():
+        table = DeltaTable(str(tmp_path / "kg" / "tables" / name), version=version.version)
+        assert table.protocol().min_reader_version == 1, "Spark reads it without features"
+        assert sorted(Path(uri).name for uri in table.file_uris()) == sorted(Path(file.path).name for file in version.files)
+    edges = pq.ParquetFile(tmp_path / "kg" / manifest.tables["half_edges"].files[0].path).metadata
+    assert edges.num_row_groups == -(-80_000 // ROW_GROUP)
+    lows = [edges.row_group(i).column(0).statistics.min for i in range(edges.num_row_groups)]
+    assert lows == sorted(lows)
+
+
+def test_terms_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (reading, writing):
+        monkeypatch.setattr(module, "term_hash", lambda terms: term_hash([""] * len(list(terms))))
+    store = write_store(tmp_path / "kg", TEXT, abox_of([ClassAssertion(Class("urn:A"), f"urn:{i}") for i in range(5)]))
+    nodes = store.nodes_of([f"urn:{i}" for i in range(6)])
+    assert nodes[5] == -1 and store.terms_of(nodes[:5]) == [f"urn:{i}" for i in range(5)]
+
+
+def test_neighbours_get_near_ids_whatever_the_order() -> None:
+    rng = np.random.default_rng(0)
+    groups, size = 300, 100
+    first = np.arange(groups * size)
+    second = first // size * size + rng.integers(0, size, len(first))
+    shuffle = rng.permutation(len(first))
+    ids = node_ids([f"urn:{rng.integers(1 << 40)}" for _ in first], shuffle[first], shuffle[second])
+    assert len(np.unique(ids)) == len(ids)
+    distance = np.abs(ids[shuffle[first]] - ids[shuffle[second]])
+    assert np.quantile(distance, 0.9) < 2 * size + GAP
+    assert ids.max() < len(ids) + (len(ids) // BLOCK + 1) * GAP
+
+
+# --- the certificate -------------------------------------------------------------------------------
+
+
+def test_certify_replaces_the_certificate(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    write_store(path, TEXT, chain(3))
+    assert open_store(path).certificate is None
+    certify(path, certificate(Verdict.INCONSISTENT))
+    certified = open_store(path).certificate
+    assert certified is not None and certified.verdict is Verdict.INCONSISTENT
+    certify(path, Certificate.now(verdict="consistent", reasoner="own", allowed=["undeclared"]))
+    certified = open_store(path).certificate
+    assert certified is not None and certified.verdict is Verdict.CONSISTENT
+    assert (certified.tbox_hash, certified.snapshot, certified.allowed) == (tbox_hash(TEXT), 1, ("undeclared",))
+    certify(path, None)
+    assert open_store(path).certificate is None
+
+
+def test_a_certificate_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    with pytest.raises(StoreError, match="another TBox"):
+        write_store(path, TEXT, chain(3), certificate=certificate(tbox=TBox()))
+    assert not path.exists()
+    write_store(path, TEXT, chain(3))
+    with pytest.raises(StoreError, match="another TBox"):
+        certify(path, certificate(tbox=TBox((FunctionalObjectProperty(R),))))
+    old = Certificate(Verdict.CONSISTENT, "own", "2026-01-01", snapshot=7)
+    with pytest.raises(StoreError, match="snapshot"):
+        certify(path, old)
+
+
+def test_tbox_hash_tells_order_and_vocabulary_apart() -> None:
+    first, second = FunctionalObjectProperty(R), SubClassOf(Class("urn:A"), Class("urn:B"))
+    boxes = [TBox((first, second)), TBox((second, first)), TBox((first, second), Signature(classes=frozenset({"urn:A"}))), TBox()]
+    assert len({tbox_hash(box) for box in boxes}) == 4
+    assert tbox_hash(TBox((first, second))) == tbox_hash(boxes[0])
+
+
+# --- what is no store ------------------------------------------------------------------------------
+
+
+def test_what_is_no_store_is_said_with_a_remedy(tmp_path: Path) -> None:
+    file, folder, damaged, newer, unfinished = (tmp_path / name for name in ("file", "folder", "damaged", "newer", "unfinished"))
+    file.write_text("x")
+    folder.mkdir()
+    (unfinished / "tables").mkdir(parents=True)
+    damaged.mkdir()
+    (damaged / MANIFEST).write_text("<html>")
+    write_store(newer, TEXT, chain(2))
+    manifest = json.loads((newer / MANIFEST).read_text())
+    (newer / MANIFEST).write_text(json.dumps({**manifest, "version": 99}))
+    for path, words in (
+        (tmp_path / "none", "no store"),
+        (file, "a file"),
+        (folder, "not a store"),
+        (damaged, "not the manifest"),
+        (newer, "version 99"),
+        (unfinished, "never finished"),
+    ):
+        with pytest.raises(StoreError, match=words) as caught:
+            open_store(path)
+        assert caught.value.remedy
+
+
+@pytest.mark.parametrize("change", ["drop", "truncate", "document"])
+def test_a_damaged_store_is_refused(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "kg"
+    write_store(path, TEXT, chain(5))
+    manifest = read_manifest(path)
+    table, document = path / manifest.tables["half_edges"].files[0].path, path / manifest.documents["tbox"].path
+    if change == "drop":
+        table.unlink()
+    elif change == "truncate":
+        table.write_bytes(table.read_bytes()[:-9])
+    else:
+        document.write_bytes(document.read_bytes()[:-1] + b" ")
+    with pytest.raises(StoreError):
+        open_store(path).tbox  # noqa: B018
+
+
+def test_what_lives_in_the_directory_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(StoreError, match=r"thesis\.tex"):
+        write_store(tmp_path, TEXT, chain(2))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+# --- one writer, and crashes -------------------------------------------------------------------------
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    write_store(path, TEXT, chain(2))
+    with holding_the_lock(path):
+        with pytest.raises(StoreError, match=f"process {os.getpid()}"):
+            write_store(path, TEXT, chain(3))
+        with pytest.raises(StoreError, match="another writer"):
+            certify(path, certificate())
+        assert len(open_store(path)) == 6, "a reader is not disturbed"
+    certify(path, certificate())
+
+
+def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    write_store(path, TEXT, chain(2))
+    code = (
+        "import time; from pathlib import Path; from jobs.store.lock import writing\n"
+        f"with writing(Path({str(path)!r})):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match=f"process {holder.pid}"):
+            certify(path, certificate())
+        holder.kill()
+    certify(path, certificate())
+
+
+class Crash(BaseException):
+    """Stands for a kill: nothing may handle it."""
+
+
+def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> Iterator[None]:
+    """Crashes before the ``crash_at``-th step that changes something on disk."""
+    taken = 0
+    for module, name in (
+        (writing, "write_table"),
+        (writing, "_write_document"),
+        (writing, "write_manifest"),
+        (os, "replace"),
+        (writing, "_tidy"),
+    ):
+        real = getattr(module, name)
+
+        def step(*args: object, real: object = real, **kwargs: object) -> object:
+            nonlocal taken
+            taken += 1
+            if taken == crash_at:
+                raise Crash
+            return real(*args, **kwargs)  # type: ignore[operator]
+
+        monkeypatch.setattr(module, name, step)
+    yield
+    assert taken >= crash_at
+
+
+def content(store: Store) -> tuple[int, set[Assertion], TBox, bool]:
+    return store.snapshot, set(store.export()), store.tbox, store.certificate is not None
+
+
+def test_a_crash_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
+    old, new = abox_of(random_assertions(1)), abox_of(random_assertions(2))
+    path = tmp_path / "kg"
+    seen = set()
+    for crash_at in range(1, 100):
+        shutil_rmtree(path)
+        write_store(path, TEXT, old, certificate=certificate())
+        before = content(open_store(path))
+        with pytest.MonkeyPatch.context() as patch:
+            run = steps(patch, crash_at)
+            next(run)
+            try:
+                write_store(path, TBox(), new)
+            except Crash:
+                pass
+            else:
+                break
+        after = content(open_store(path))
+        assert after in (before, (2, set(new), TBox(), False))
+        seen.add(after[0])
+        write_store(path, TBox(), new)
+        assert content(open_store(path))[1:] == (set(new), TBox(), False), "the next writer cleans up"
+    assert seen == {1, 2} and crash_at > len(SCHEMAS)
+
+
+def test_killed_in_mid_build(tmp_path: Path) -> None:
+    """kill -9 at random moments: the store opens and is whole, as it was or as it was to be."""
+    path = tmp_path / "kg"
+    write_store(path, TEXT, chain(300))
+    code = (
+        "import sys; sys.path.insert(0, 'tests')\n"
+        "from test_store import TEXT, chain, write_store, Path\n"
+        f"print('go', flush=True)\nwhile True: write_store(Path({str(path)!r}), TEXT, chain(500))"
+    )
+    rng = random.Random(5)
+    for _ in range(6):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None and writer.stdout.readline() == "go\n"
+            time.sleep(rng.uniform(0.0, 0.4))
+            writer.send_signal(signal.SIGKILL)
+        with open_store(path) as store:
+            assert len(list(store.export())) == len(store) in (900, 1500)
+            assert store.tbox == TEXT
+
+
+def test_exit_code_of_a_process_that_writes_and_reads(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, 'tests')\n"
+        "from test_store import TEXT, chain, write_store, open_store, Path\n"
+        f"store = write_store(Path({str(tmp_path)!r}) / sys.argv[1], TEXT, chain(2000))\n"
+        "assert sum(1 for _ in open_store(store.path).export()) == 6000\n"
+    )
+    codes = [subprocess.run([sys.executable, "-c", code, f"kg{i}"], check=False).returncode for i in range(16)]
+    assert codes == [0] * 16
+
+
+def shutil_rmtree(path: Path) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
