@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shiq.abox import ABox
-    from shiq.check import Conflict, Result, check_insertions, open_store
+    from shiq.check import check_insertions, open_store
     from shiq.errors import InputError, OperationalError, ReasonerError, ShiqError, StoreError, UsageError
     from shiq.model import TBox
+    from shiq.result import Conflict, Result
     from shiq.verdict import KINDS, Leftover, Verdict
 
     __version__: str
@@ -42,9 +43,10 @@ __all__ = [
 
 _HOMES = {
     "shiq.abox": ("ABox",),
-    "shiq.check": ("Conflict", "Result", "check_insertions", "open_store"),
+    "shiq.check": ("check_insertions", "open_store"),
     "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
     "shiq.model": ("TBox",),
+    "shiq.result": ("Conflict", "Result"),
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -126,7 +126,9 @@ def _file(name: str | bytes) -> FileSource:
         raise _unreadable(text, error) from error
     compressed = start.startswith(b"\x1f\x8b")
     if not compressed and path.suffix.lower() == ".gz":
-        raise InputError(f"{text} is not a gzip file, though its name says so", "Fetch it again, or rename it if it is not packed.")
+        raise InputError(
+            f"{text} is not a gzip file, though its name says so", "Fetch it again, or rename it if it is not packed."
+        )
     source = FileSource(text, path, Format.NTRIPLES, compressed, content)
     with source.open() as stream:
         head = stream.read(HEAD_BYTES)

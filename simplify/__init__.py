@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
-from shiq.model import Axiom, SubClassOf, TBox
+from shiq.model import Axiom, Class, SubClassOf, TBox
 from shiq.roles import role_box
 from simplify.clauses import clausal_tbox, datatype_origins
 from simplify.desugar import desugar
@@ -64,16 +64,23 @@ class SimplifiedTBox:
     features: frozenset[str]
 
 
-def simplify(tbox: TBox, extra: Sequence[SubClassOf] = (), names: Iterable[str] = ()) -> SimplifiedTBox:
-    """``tbox``, with ``extra`` definitions Q ⊑ C of complex class assertions, simplified.
+def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> SimplifiedTBox:
+    """``tbox`` simplified, with what an ABox adds: ``extra`` definitions Q ⊑ C of complex class assertions, and class names that
+    must be atoms too.
 
-    The clauses and atoms of simplify(tbox) are a prefix of those of simplify(tbox, extra). ``names`` are class names that must
-    be atoms too. Equisatisfiable with ``tbox`` for every ABox over names and roles, with the same consequences over old names
-    (negative assertions on roles that are not simple apart: THEORY 2.1).
+    The clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox, [*extra, *more]). Equisatisfiable with
+    ``tbox`` for every ABox over names and roles, with the same consequences over old names (negative assertions on roles that
+    are not simple apart: THEORY 2.1).
 
     Raises `UsageError` for what lies outside SHIQ(D), and for a name of the caller's that looks like a fresh one.
     """
-    axioms = (*tbox.axioms, *extra)
+    axioms: tuple[Axiom, ...] = tbox.axioms
+    given: list[tuple[int, str]] = []
+    for item in extra:
+        if isinstance(item, Class):
+            given.append((len(axioms), item.iri))
+        else:
+            axioms = (*axioms, item)
     old_names = class_names(tbox.axioms) | tbox.signature.classes
     context = Context(
         roles=role_box(tbox.axioms),
@@ -81,8 +88,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf] = (), names: Iterable[str] 
         datatype_origins=datatype_origins(tbox.axioms),
         taken=frozenset(name for name in old_names if is_reserved(name)),
     )
-    given = tuple(names)
-    _refuse_look_alikes((class_names(extra) | set(given)) - old_names)
+    _refuse_look_alikes((class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names)
     try:
         normalised = _run(_NORMALISATION, desugar(axioms, context), context)
     except RecursionError:

@@ -34,20 +34,28 @@ from simplify.vocabulary import entities
 
 
 def clausal_tbox(
-    inclusions: Sequence[Inclusion], context: Context, axioms: tuple[Axiom, ...], names: Iterable[str] = ()
+    inclusions: Sequence[Inclusion],
+    context: Context,
+    axioms: tuple[Axiom, ...],
+    names: Sequence[tuple[int, str]] = (),
 ) -> ClausalTBox:
     """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
 
-    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in the order of first use, then
-    those of ``names`` that are unknown.
+    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in the order of first use;
+    ``names`` (how many axioms stand before it, class name), in that order, come before what later axioms bring.
     """
     clauses: dict[Hashable, Clause] = {}
     for inclusion in inclusions:
         clause = clause_of(inclusion, context)
         if not is_tautology(clause):
             clauses.setdefault(_key(clause), clause)
-    atoms = dict.fromkeys(atom for clause in clauses.values() for atom in atoms_of(clause))
-    atoms |= dict.fromkeys(name for name in names if name not in (THING.iri, NOTHING.iri))
+    atoms: dict[Atom, None] = {}
+    waiting = [(place, name) for place, name in reversed(names) if name not in (THING.iri, NOTHING.iri)]
+    for clause in clauses.values():
+        while waiting and clause.origins and waiting[-1][0] <= max(clause.origins):
+            atoms[waiting.pop()[1]] = None
+        atoms |= dict.fromkeys(atoms_of(clause))
+    atoms |= dict.fromkeys(name for _, name in reversed(waiting))
     return ClausalTBox(
         clauses=tuple(clauses.values()),
         roles=context.roles,

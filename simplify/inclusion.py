@@ -61,12 +61,9 @@ class Context:
 
 def disjuncts(expression: ClassExpression) -> tuple[ClassExpression, ...]:
     """The operands of ``expression`` seen as a disjunction; none for ⊥."""
-    match expression:
-        case ObjectUnionOf(operands):
-            return operands
-        case Class() if expression == NOTHING:
-            return ()
-    return (expression,)
+    if isinstance(expression, ObjectUnionOf):
+        return expression.operands
+    return () if isinstance(expression, Class) and expression.iri == NOTHING.iri else (expression,)
 
 
 def union_of(operands: Iterable[ClassExpression]) -> ClassExpression:

@@ -50,10 +50,19 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
     naming = _Naming(context)
     result: list[Inclusion] = []
     for inclusion in inclusions:
+        if _is_clause_of_literals(inclusion.disjuncts):
+            result.append(inclusion)
+            continue
         for disjunction in naming.conjuncts(inclusion.sup):
             result.append(Inclusion(THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins))
         result += naming.take_definitions()
     return result
+
+
+def _is_clause_of_literals(disjunction: Disjunction) -> bool:
+    """Whether nothing is to be done. Most inclusions are of this kind, the pairs of a long DisjointClasses for instance."""
+    names = {d.operand if isinstance(d, ObjectComplementOf) else d for d in disjunction if is_literal(d)}
+    return len(names) == len(disjunction) and THING not in names
 
 
 class _Naming:

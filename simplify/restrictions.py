@@ -63,6 +63,7 @@ def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list
 
 
 def _named(inclusion: Inclusion, restriction: ObjectAllValuesFrom | ObjectMaxCardinality, names: FreshNames) -> list[Inclusion]:
+    written = restriction
     others = [d for d in inclusion.disjuncts if d is not restriction]
     definitions: list[Inclusion] = []
     if isinstance(restriction, ObjectAllValuesFrom):
@@ -81,12 +82,17 @@ def _named(inclusion: Inclusion, restriction: ObjectAllValuesFrom | ObjectMaxCar
         if is_new:
             definitions.insert(0, Inclusion(THING, union_of((complement_of(literal), restriction))))
         return [Inclusion(THING, union_of((*others, literal)), inclusion.origins), *definitions]
+    if restriction is written:
+        return [inclusion]
     return [Inclusion(THING, union_of((*others, restriction)), inclusion.origins), *definitions]
 
 
 def restriction_of(inclusion: Inclusion) -> ObjectAllValuesFrom | ObjectMaxCardinality | None:
     """The one ∀ or ≤ among the disjuncts, if any."""
-    return next((d for d in inclusion.disjuncts if isinstance(d, ObjectAllValuesFrom | ObjectMaxCardinality)), None)
+    for disjunct in inclusion.disjuncts:
+        if isinstance(disjunct, ObjectAllValuesFrom | ObjectMaxCardinality):
+            return disjunct
+    return None
 
 
 def definition4_axiom(inclusion: Inclusion) -> SubClassOf:
@@ -95,8 +101,14 @@ def definition4_axiom(inclusion: Inclusion) -> SubClassOf:
     if restriction is not None:
         premise = [complement_of(d) for d in inclusion.disjuncts if d is not restriction]
         return SubClassOf(premise[0] if premise else THING, restriction)
-    body = [d.operand for d in inclusion.disjuncts if isinstance(d, ObjectComplementOf)]
-    return SubClassOf(intersection_of(body), union_of(d for d in inclusion.disjuncts if not isinstance(d, ObjectComplementOf)))
+    body: list[ClassExpression] = []
+    head: list[ClassExpression] = []
+    for disjunct in inclusion.disjuncts:
+        if isinstance(disjunct, ObjectComplementOf):
+            body.append(disjunct.operand)
+        else:
+            head.append(disjunct)
+    return SubClassOf(intersection_of(body), union_of(head))
 
 
 def universals_of(axioms: Sequence[SubClassOf]) -> tuple[Universal, ...]:

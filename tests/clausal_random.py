@@ -19,10 +19,10 @@ class Profile:
 
     names: int = 5
     roles: int = 3
-    clauses: tuple[int, int] = (5, 12)
+    clauses: tuple[int, int] = (10, 18)
     nodes: tuple[int, int] = (1, 4)
     edges: float = 1.2
-    role_constraints: float = 0.25
+    role_constraints: float = 0.15
     max_n: int = 3
     weights: tuple[tuple[str, int], ...] = (
         ("subsumption", 2),
@@ -39,13 +39,13 @@ class Profile:
 
 
 #: Small cases with few successors: brute force finds most of their models.
-SMALL = Profile(names=3, roles=2, clauses=(3, 7), nodes=(1, 3), max_n=2)
+SMALL = Profile(names=3, roles=2, clauses=(6, 11), nodes=(1, 2), max_n=2)
 
 #: Cases that live from generated successors and from what those send back.
 CYCLIC = Profile(
     names=4,
     roles=2,
-    clauses=(6, 11),
+    clauses=(11, 18),
     nodes=(1, 2),
     edges=0.6,
     role_constraints=0.1,
@@ -62,17 +62,37 @@ CYCLIC = Profile(
     ),
 )
 
+#: Little Horn and much disjunction: choices that have to be taken back.
+DISJUNCTIVE = Profile(
+    names=6,
+    roles=2,
+    clauses=(22, 34),
+    nodes=(1, 3),
+    max_n=2,
+    weights=(
+        ("subsumption", 1),
+        ("disjunction", 8),
+        ("disjoint", 7),
+        ("exists", 4),
+        ("universal", 3),
+        ("backward", 4),
+        ("u_disjunction", 5),
+        ("functional", 2),
+        ("at_most", 2),
+    ),
+)
+
 #: Many named neighbours under ≤n, with inequalities.
 COUNTING = Profile(
     names=4,
     roles=2,
-    clauses=(4, 8),
+    clauses=(6, 12),
     nodes=(3, 6),
     edges=2.0,
     weights=(("disjunction", 2), ("disjoint", 3), ("exists", 2), ("at_least", 3), ("universal", 2), ("functional", 2), ("at_most", 6)),
 )
 
-PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING}
+PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING, "disjunctive": DISJUNCTIVE}
 
 
 def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:
@@ -111,9 +131,9 @@ def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], r
         case "subsumption":
             return Clause(body=pick(1, 2), head=pick(1, 1))
         case "disjunction":
-            return Clause(body=pick(0, 1), head=pick(2, 3))
+            return Clause(body=pick(0, 1) if rng.random() < 0.4 else pick(1, 2), head=pick(2, 3))
         case "disjoint":
-            return Clause(body=pick(2, 2))
+            return Clause(body=pick(2, 2) if rng.random() < 0.7 else pick(3, 3))
         case "exists":
             more = pick(0, 1) if rng.random() < 0.2 else ()
             return Clause(body=pick(1, 1), head=(AtLeast(1, role, filler), *more))
@@ -121,7 +141,8 @@ def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], r
             n = rng.randint(min(2, profile.max_n), profile.max_n)
             return Clause(body=pick(1, 1), head=(AtLeast(n, role, filler),))
         case "universal":
-            return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), branch_head=pick(0, 1))
+            strict = rng.random() < 0.15
+            return Clause(body=pick(1 if strict else 0, 1), role=role, branch_body=pick(strict, 1), branch_head=pick(1 - strict, 1))
         case "backward":
             return Clause(body=pick(0, 1), role=role, branch_body=pick(1, 1), head=pick(1, 1))
         case "u_disjunction":
@@ -141,19 +162,21 @@ def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list
     needs = [i for a, i in ids.items() if isinstance(a, AtLeast)]
     positive, negative = [], []
     for _ in range(n):
-        pos = {ids[rng.choice(names)] for _ in range(rng.choice((0, 1, 1, 2)))}
-        neg = {ids[rng.choice(names)] for _ in range(rng.choice((0, 0, 1)))}
+        pos = {ids[rng.choice(names)] for _ in range(rng.choice((0, 1, 1)))}
+        neg = {ids[rng.choice(names)] for _ in range(rng.random() < 0.12)}
         if rng.random() < 0.25:
             pos.add(rng.choice(needs))
-        if rng.random() < 0.25:
+        if rng.random() < 0.1:
             neg.add(rng.choice(needs))
         positive.append(sum(1 << i for i in pos))
         negative.append(sum(1 << i for i in neg - pos))
 
-    def pairs(count: int) -> list[tuple[int, int]]:
-        return [(rng.randrange(n), rng.randrange(n)) for _ in range(count)]
+    def pair(loop: float) -> tuple[int, int]:
+        i = rng.randrange(n)
+        return (i, i) if n == 1 or rng.random() < loop else (i, rng.choice([j for j in range(n) if j != i]))
 
-    edges = tuple((i, rng.choice(roles), j) for i, j in pairs(round(rng.random() * profile.edges * n + 0.5)))
-    forbidden = tuple((i, rng.choice(roles), j) for i, j in pairs(rng.choice((0, 0, 0, 1, 2))))
-    different = tuple((i, j) for i, j in pairs(rng.choice((0, 0, 1, 3))) if i != j)
+    many = round(rng.random() * profile.edges * n) if n > 1 else rng.random() < 0.2
+    edges = tuple((i, rng.choice(roles), j) for i, j in (pair(0.08) for _ in range(many)))
+    forbidden = tuple((i, rng.choice(roles), j) for i, j in (pair(0.1) for _ in range(rng.random() < 0.12)))
+    different = tuple(pair(0.0) for _ in range(rng.choice((0, 0, 1, 3)) if n > 1 else 0))
     return Module(tuple(positive), tuple(negative), edges, forbidden, different)

@@ -220,6 +220,8 @@ def test_disjointness_is_a_set() -> None:
         ("SubClassOf(:A owl:Nothin)", "unknown-vocabulary", "owl#Nothin"),
         ("Declaration(Class(rdfs:Klass))", "unknown-vocabulary", "Klass"),
         ("SubClassOf(:A ObjectSomeValuesFrom(owl:topProperty :B))", "unknown-vocabulary", "topProperty"),
+        ("DataPropertyRange(:d xsd:integr)", "unknown-vocabulary", "XMLSchema#integr"),
+        ('DataPropertyAssertion(:d :a "1"^^xsd:integr)', "unknown-vocabulary", "XMLSchema#integr"),
         (f"SubClassOf(:A ObjectMinCardinality({'9' * 5000} :r))", "malformed", "cannot stand here"),
     ],
 )
@@ -238,6 +240,8 @@ def test_errors_are_leftovers(body: str, kind: str, message: str) -> None:
 def test_hints() -> None:
     assert read("SubClasOf(:A :B)").leftovers[0].hint == "did you mean SubClassOf?"
     assert "owl#Thing" in read("SubClassOf(owl:Thng :B)").leftovers[0].hint
+    assert "XMLSchema#integer" in read("DataPropertyRange(:d xsd:integr)").leftovers[0].hint
+    assert read("DataPropertyRange(:d xsd:QName)").leftovers == ()
 
 
 def test_missing_parenthesis_costs_one_axiom() -> None:

@@ -32,7 +32,8 @@ class ReadCounter:
 class Table(Protocol):
     """Rows sorted by an integer key."""
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def __len__(self) -> int: ...
 

@@ -59,8 +59,12 @@ class MemoryAddSet:
     def kept(self) -> Iterator[Assertion]:
         return kept_assertions(self.closure, self.whole.elements, self.about, self.base.roles)
 
+    @cached_property
+    def _inserted_about(self) -> dict[str, list[Assertion]]:
+        return by_individual(self.inserted)
+
     def about(self, individual: str) -> Sequence[Assertion]:
-        found = set(self.base.by_individual.get(individual, ())) | {a for a in self.inserted if individual in individuals_of(a)}
+        found = (*self.base.by_individual.get(individual, ()), *self._inserted_about.get(individual, ()))
         return sorted(found, key=repr)
 
     def label(self, individual: str) -> Label:
@@ -88,18 +92,14 @@ class MemoryKnowledgeBase:
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
         extra = vocabulary(sorted(assertions, key=repr), roles)
-        return cls(tbox, assertions, extra, extended(tbox, extra), roles)
+        return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     def __len__(self) -> int:
         return len(self.assertions)
 
     @cached_property
     def by_individual(self) -> dict[str, list[Assertion]]:
-        found: dict[str, list[Assertion]] = {}
-        for assertion in self.assertions:
-            for individual in set(individuals_of(assertion)):
-                found.setdefault(individual, []).append(assertion)
-        return found
+        return by_individual(self.assertions)
 
     @cached_property
     def _asserted(self) -> ElementGraph:
@@ -142,7 +142,7 @@ class MemoryKnowledgeBase:
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
         batch = sorted(inserted, key=repr)
         extra = (*self.extra, *(x for x in vocabulary(batch, self.roles) if x not in set(self.extra)))
-        simplified = self.simplified if extra == self.extra else extended(self.source, extra)
+        simplified = self.simplified if extra == self.extra else simplify(self.source, extra)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         individuals = {i for a in batch for i in individuals_of(a)}
         if criterion == "clausal":
@@ -163,19 +163,19 @@ class MemoryKnowledgeBase:
         return MemoryAddSet(tbox, self, inserted, whole, closure)
 
 
+def by_individual(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]:
+    """``assertions`` by each individual that they mention."""
+    found: dict[str, list[Assertion]] = {}
+    for assertion in assertions:
+        for individual in set(individuals_of(assertion)):
+            found.setdefault(individual, []).append(assertion)
+    return found
+
+
 def vocabulary(assertions: Sequence[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
     """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names."""
     plain = (p for a in assertions for p in normalise(a, roles).assertions)
     return (*definitions(assertions, roles), *(Class(name) for name in atom_names(plain)))
-
-
-def extended(tbox: TBox, extra: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
-    """``tbox`` simplified with the definitions of ``extra`` and its names as atoms."""
-    return simplify(
-        tbox,
-        [x for x in extra if isinstance(x, SubClassOf)],
-        [x.iri for x in extra if isinstance(x, Class)],
-    )
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:

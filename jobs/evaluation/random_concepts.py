@@ -136,8 +136,8 @@ class Concepts:
     def literal_concept(self) -> ClassExpression:
         return ObjectComplementOf(self.name()) if self.dice.chance(0.3) else self.name()
 
-    def filler(self, depth: int) -> ClassExpression:
-        if self.dice.chance(0.25):
+    def filler(self, depth: int, top: float = 0.25) -> ClassExpression:
+        if self.dice.chance(top):
             return THING
         return self.expression(depth - 1) if self.dice.chance(0.25) else self.literal_concept()
 
@@ -166,7 +166,7 @@ class Concepts:
             case "some":
                 return ObjectSomeValuesFrom(self.role(), self.filler(depth))
             case "all":
-                return ObjectAllValuesFrom(self.role(), self.filler(depth))
+                return ObjectAllValuesFrom(self.role(), self.filler(depth, top=0.0))
             case "min":
                 return ObjectMinCardinality(dice.pick((1, 2, 2, 3)), self.role(simple=True), self.filler(depth))
             case "max":

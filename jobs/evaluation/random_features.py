@@ -76,8 +76,10 @@ _BY_TYPE: dict[type, tuple[str, ...]] = {
 #: Every feature that can be found, in a fixed order.
 FEATURES: tuple[str, ...] = tuple(
     dict.fromkeys(
-        [*(name for names in _BY_TYPE.values() for name in names)]
-        + ["qualified at most", "complex class assertion", "deletions", "chain of roles"]
+        (
+            *(name for names in _BY_TYPE.values() for name in names),
+            *("qualified at most", "complex class assertion", "deletions", "chain of roles"),
+        )
     )
 )
 CHAIN = 3

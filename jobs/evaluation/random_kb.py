@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from jobs.evaluation.random_concepts import Concepts, Dice, literal
 from jobs.evaluation.random_features import features_of
 from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, random_tbox
+from jobs.evaluation.random_told import PlainClashes
 from shiq.model import (
     Assertion,
     ClassAssertion,
@@ -30,6 +32,12 @@ _ASSERTIONS = {
     **{"class": 6.0, "complex": 1.0, "role": 6.0, "same": 0.5, "different": 0.8},
     **{"negative-role": 0.4, "data": 1.5, "negative-data": 0.5},
 }
+
+
+#: How many assertions are held back as insertions.
+_HELD_BACK = (1, 2, 3, 3, 4, 5, 5, 6, 6, 7, 8)
+#: How many of the assertions that contradict others at first sight are kept.
+_PLAIN_CLASHES = 0.02
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ def random_kb(seed: int) -> RandomKB:
     flavour = flavour_of(seed)
     tbox, concepts = random_tbox(dice, flavour)
     individuals = [f"{PREFIX}i{i}" for i in range(dice.between(3, 8))]
-    pool = _pool(dice, flavour, concepts, individuals)
-    held_back = min(dice.between(1, 8), len(pool) - 1)
+    pool = _pool(dice, flavour, tbox, concepts, individuals)
+    held_back = min(dice.pick(_HELD_BACK), len(pool) - 1)
     insertions, abox = pool[:held_back], pool[held_back:]
     deletions: list[Assertion] = []
     if dice.chance(0.25):
@@ -67,7 +75,7 @@ def random_kb(seed: int) -> RandomKB:
         if dice.chance(0.15):
             insertions = insertions[:7] + deletions[:1]
     if dice.chance(0.1):
-        insertions = insertions[:7] + [dice.pick(abox)]
+        insertions = [*insertions[:7], dice.pick(abox)]
     made = RandomKB(tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset())
     return with_features(made)
 
@@ -76,15 +84,21 @@ def with_features(kb: RandomKB) -> RandomKB:
     return replace(kb, features=features_of(kb.tbox, kb.abox, kb.insertions, kb.deletions))
 
 
-def _pool(dice: Dice, flavour: Flavour, concepts: Concepts, individuals: list[Individual]) -> list[Assertion]:
+def _pool(dice: Dice, flavour: Flavour, tbox: TBox, concepts: Concepts, individuals: list[Individual]) -> list[Assertion]:
     weights = {kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()}
     if not concepts.vocabulary.data:
         weights |= {"data": 0.0, "negative-data": 0.0}
     pairs = _pairs(dice, flavour.shape, individuals)
-    wanted = dice.between(len(individuals) + 1, 2 * len(individuals) + 6)
-    return dice.shuffled(
-        list(dict.fromkeys(_assertion(dice, dice.weighted(weights), concepts, individuals, pairs) for _ in range(wanted)))
-    )
+    wanted = dice.between(len(individuals) + 6, 2 * len(individuals) + 14)
+    clashes = PlainClashes(tbox)
+    pool: dict[Assertion, None] = {}
+    for _ in range(3 * wanted):
+        assertion = _assertion(dice, dice.weighted(weights), concepts, individuals, pairs)
+        if dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*pool, assertion]):
+            pool[assertion] = None
+        if len(pool) == wanted:
+            break
+    return dice.shuffled(list(pool))
 
 
 def _pairs(dice: Dice, shape: str, individuals: list[Individual]) -> list[tuple[Individual, Individual]]:
@@ -94,7 +108,7 @@ def _pairs(dice: Dice, shape: str, individuals: list[Individual]) -> list[tuple[
         centre = dice.pick(individuals)
         pairs += ((centre, dice.pick(individuals)) for _ in range(3))
     elif shape == "path":
-        pairs += zip(individuals, individuals[1:])
+        pairs += pairwise(individuals)
     return pairs
 
 

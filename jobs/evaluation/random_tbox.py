@@ -44,7 +44,7 @@ PREFIX = "urn:kb:"
 
 _CONSTRUCTORS = {
     **{"name": 2.0, "and": 1.0, "or": 1.5, "not": 0.5, "some": 1.5, "all": 2.0, "min": 0.7, "max": 1.0, "exact": 0.3},
-    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 0.3},
+    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 0.8},
 }
 _CLASS_AXIOMS = {"sub": 5.0, "general": 2.0, "disjoint": 2.5, "equivalent": 0.8, "domain": 0.8, "range": 0.8, "union": 0.4}
 #: How likely a TBox is to have (at least) one axiom of the kind.
@@ -52,7 +52,7 @@ _ROLE_AXIOMS = {
     **{"hierarchy": 0.4, "inverse": 0.2, "equivalent": 0.05, "symmetric": 0.15, "transitive": 0.2, "functional": 0.25},
     **{"inverse-functional": 0.2, "disjoint": 0.15, "asymmetric": 0.15, "irreflexive": 0.15},
 }
-_DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.3, "disjoint": 0.3, "domain": 0.15}
+_DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.4, "disjoint": 0.4, "domain": 0.15}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Flavour:
     role_axioms: Mapping[str, float] = field(default_factory=dict)
     data_axioms: Mapping[str, float] = field(default_factory=dict)
     assertions: Mapping[str, float] = field(default_factory=dict)
-    data: float = 0.3  # the chance that there are data properties at all
+    data: float = 0.4  # the chance that there are data properties at all
     shape: str = "any"  # of the role assertions: any, star, path
 
 
@@ -76,15 +76,16 @@ FLAVOURS = (
         constructors={"max": 4.0, "min": 2.5, "exact": 1.0},
         role_axioms={"functional": 0.4, "inverse-functional": 0.3, "transitive": 0.05, "hierarchy": 0.5},
         assertions={"different": 3.0, "role": 4.0},
-        data=0.1,
+        data=0.2,
         shape="star",
     ),
     Flavour(
         "transitivity",
-        constructors={"all": 3.0, "some": 2.0},
+        constructors={"all": 5.0, "some": 2.0},
+        class_axioms={"sub": 3.0, "disjoint": 1.0},
         role_axioms={"transitive": 0.95, "hierarchy": 0.7, "inverse": 0.3, "symmetric": 0.25, "functional": 0.2},
         assertions={"role": 4.0, "negative-role": 1.0},
-        data=0.1,
+        data=0.2,
         shape="path",
     ),
     Flavour(
@@ -92,7 +93,7 @@ FLAVOURS = (
         constructors={"all": 2.0, "some": 1.0, "max": 1.5},
         role_axioms={"inverse": 0.6, "symmetric": 0.5, "hierarchy": 0.6, "functional": 0.5, "inverse-functional": 0.5},
         assertions={"role": 3.0},
-        data=0.1,
+        data=0.2,
     ),
     Flavour(
         "identity",
@@ -107,14 +108,14 @@ FLAVOURS = (
         "roles",
         role_axioms={
             "disjoint": 0.6,
-            "asymmetric": 0.45,
+            "asymmetric": 0.5,
             "irreflexive": 0.45,
             "hierarchy": 0.6,
             "symmetric": 0.3,
             "functional": 0.4,
         },
         assertions={"negative-role": 2.5, "role": 5.0, "same": 1.0},
-        data=0.1,
+        data=0.2,
     ),
     Flavour(
         "data",
@@ -130,7 +131,7 @@ FLAVOURS = (
         "data and identity",
         constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 1.5, "max": 1.5},
         role_axioms={"functional": 0.7, "inverse-functional": 0.5},
-        data_axioms={"functional": 0.8, "sub": 0.4, "disjoint": 0.4, "range": 0.5},
+        data_axioms={"functional": 0.8, "sub": 0.5, "disjoint": 0.45, "range": 0.5},
         assertions={"data": 5.0, "negative-data": 1.5, "same": 2.0, "different": 1.0, "role": 3.0},
         data=1.0,
         shape="star",
@@ -141,9 +142,9 @@ FLAVOURS = (
 def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
     """A TBox of 4 to 14 axioms, and a source of expressions over its vocabulary. Numbers, functionality, disjointness, asymmetry
     and irreflexivity are for simple roles only."""
-    classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.between(3, 8)))
-    roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.between(2, 5)))
-    data = tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.between(1, 3))) if dice.chance(flavour.data) else ()
+    classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.pick((3, 3, 4, 4, 5, 5, 6, 7, 8))))
+    roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.pick((2, 2, 3, 3, 4, 5))))
+    data = tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.pick((1, 2, 2, 3)))) if dice.chance(flavour.data) else ()
     wanted = dice.between(4, 14)
     chances = {**_ROLE_AXIOMS, **flavour.role_axioms}
     axioms: list[Axiom] = [a for kind in _BOX if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, roles)]
@@ -161,14 +162,17 @@ def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
     weights = {kind: weight + flavour.constructors.get(kind, 0.0) for kind, weight in _CONSTRUCTORS.items()}
     concepts = Concepts(dice, Vocabulary(classes, roles, _still_simple(axioms, roles), data), weights)
     class_weights = {kind: weight + flavour.class_axioms.get(kind, 0.0) for kind, weight in _CLASS_AXIOMS.items()}
-    for _ in range(max(2, wanted - len(axioms))):
-        axioms.append(_class_axiom(dice, dice.weighted(class_weights), concepts))
+    axioms = list(dict.fromkeys(axioms))
+    wanted = max(wanted, len(axioms) + 2)
+    while len(axioms) < wanted:
+        axiom = _class_axiom(dice, dice.weighted(class_weights), concepts)
+        axioms += () if axiom in axioms else (axiom,)
     signature = Signature(
         classes=frozenset(c.iri for c in classes),
         object_properties=frozenset(r.iri for r in roles),
         data_properties=frozenset(d.iri for d in data),
     )
-    return TBox(tuple(dict.fromkeys(axioms)), signature), concepts
+    return TBox(tuple(axioms), signature), concepts
 
 
 def _still_simple(axioms: list[Axiom], roles: tuple[ObjectProperty, ...]) -> tuple[ObjectProperty, ...]:

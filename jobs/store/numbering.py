@@ -7,7 +7,7 @@ which the individuals were first named, or that of their terms, is local already
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,10 @@ def node_ids(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
     count = len(terms)
     best = np.arange(count, dtype=np.int64)
     nearness = _nearness(best, subjects, objects)
-    for rank in (lambda: _term_rank(terms), lambda: _clustered_rank(count, subjects, objects)):
+    others: list[Callable[[], Ints]] = [lambda: _term_rank(terms), lambda: _clustered_rank(count, subjects, objects)]
+    for make in others:
         if nearness < _GOOD:
-            other = rank()
+            other = make()
             other_nearness = _nearness(other, subjects, objects)
             if other_nearness > nearness:
                 best, nearness = other, other_nearness
@@ -88,7 +89,7 @@ def _clustered_rank(count: int, subjects: Ints, objects: Ints) -> Ints:
 def _bundled(low: Ints, high: Ints, weight: npt.NDArray[np.float64], count: int) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
     """Parallel ties as one tie of their common weight."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
-    return ties // count, ties % count, np.bincount(inverse, weight, minlength=len(ties))
+    return ties // count, ties % count, np.bincount(inverse, weight, minlength=len(ties)).astype(np.float64)
 
 
 def _join(
@@ -113,4 +114,4 @@ def _join(
             break
         target = further
     joined = np.unique(target, return_inverse=True)[1].astype(np.int64)
-    return joined, np.bincount(joined, size)
+    return joined, np.bincount(joined, size).astype(np.float64)

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from jobs.engines.columns import Columns, Ints, ReadCounter
+from jobs.engines.rows import DIFFERENT, SAME
 from jobs.store.manifest import Certificate, Manifest, read_manifest
 from jobs.store.schema import (
-    DIFFERENT,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
     KIND_OBJECT_PROPERTY,
-    SAME,
     SCHEMAS,
     key_of,
     term_hash,
@@ -206,7 +205,7 @@ class Store:
             return []
         terms = np.full(int(rows["node"][-1]) + 1, None, object)
         terms[rows["node"]] = rows["term"].to_pylist()
-        return terms.tolist()  # type: ignore[no-any-return]
+        return list(terms)
 
     def _document(self, name: str) -> Any:
         file = self.manifest.documents[name]

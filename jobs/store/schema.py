@@ -9,7 +9,7 @@ each is sorted in itself. A later snapshot can thus add a few sorted files.
 * ``class_assertions``: node, class.
 * ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
 * ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language.
-* ``pairs``: node, kind (`SAME`, `DIFFERENT`; + 1 where the node was named second), neighbour; each from both ends.
+* ``pairs``: node, kind (`jobs.engines.rows`; + 1 where the node was named second), neighbour; each from both ends.
 * ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
   once for each individual that they are about.
 """
@@ -30,7 +30,6 @@ from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, 
 from shiq.model import Literal
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
-SAME, DIFFERENT = 0, 2
 ROW_GROUP = 16_384
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeAlias
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.engines.columns import Columns, Ints, sorted_order, take
+from jobs.engines.rows import abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
     MANIFEST,
@@ -33,11 +34,9 @@ from jobs.store.manifest import (
 from jobs.store.numbering import node_ids
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
-    DIFFERENT,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
     KIND_OBJECT_PROPERTY,
-    SAME,
     SCHEMAS,
     key_of,
     literal_hash,
@@ -46,7 +45,7 @@ from jobs.store.schema import (
     write_table,
 )
 from jobs.store.values import encode
-from shiq.abox import ABox, individuals_of
+from shiq.abox import ABox
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.verdict import Leftover
@@ -103,10 +102,11 @@ def write_store(
             },
             certificate=_issued(certificate, hash_, snapshot, left_over),
             facts={
-                "individuals": len(abox.individuals),
+                "individuals": sum(file.rows for file in versions["individuals"].files),
                 "class_assertions": len(abox.class_subject),
                 "role_assertions": len(abox.role_subject),
                 "data_assertions": len(abox.data_subject),
+                "class_counts": np.bincount(np.asarray(abox.class_name), minlength=len(abox.classes)).tolist(),
             },
         )
         write_manifest(path, manifest)
@@ -195,27 +195,32 @@ def _tidy(store: Path, new: Manifest, old: Manifest) -> None:
 # --- from an ABox to the columns of the tables -----------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Numbered:
-    abox: ABox
-    ids: Ints
-
-
 def _tables(abox: ABox) -> dict[str, Columns]:
-    """The columns of every table, sorted."""
-    subjects, objects = np.asarray(abox.role_subject), np.asarray(abox.role_object)
-    numbered = _Numbered(abox, node_ids(abox.individuals, subjects, objects))
-    data, literals = _data(numbered)
+    """The columns of every table, sorted. Individuals that no assertion mentions are left out."""
+    known = mentioned(abox)
+    ids = np.full(len(abox.individuals), -1, np.int64)
+    position = np.full(len(abox.individuals), -1, np.int64)
+    position[known] = np.arange(len(known))
+    terms = [abox.individuals[i] for i in known.tolist()]
+    ids[known] = node_ids(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
+    order = _literal_order(abox, ids)
+    literals = [abox.literals[i] for i in order.tolist()]
+    rank = np.zeros(len(abox.literals), np.int64)
+    rank[order] = np.arange(len(order))
+    rows = abox_rows(abox, ids, rank)
+    rows["data_assertions"]["hash"] = literal_hash(literals)[rows["data_assertions"]["literal"]]
     tables = {
-        "individuals": {"node": numbered.ids, "term": pa.array(abox.individuals, pa.string())},
-        "terms": {"hash": term_hash(abox.individuals), "node": numbered.ids},
+        **rows,
+        "individuals": {"node": ids[known], "term": pa.array(terms, pa.string())},
+        "terms": {"hash": term_hash(terms), "node": ids[known]},
         "names": _names(abox),
-        "class_assertions": {"node": numbered.ids[np.asarray(abox.class_subject)], "class": np.asarray(abox.class_name)},
-        "half_edges": _half_edges(numbered, subjects, objects),
-        "data_assertions": data,
-        "literals": literals,
-        "pairs": _pairs(numbered),
-        "complex": _complex(numbered),
+        "literals": {
+            "literal": np.arange(len(order), dtype=np.int64),
+            "lexical": pa.array([x.lexical for x in literals], pa.string()),
+            "datatype": pa.array([x.datatype for x in literals], pa.string()),
+            "language": pa.array([x.language for x in literals], pa.string()),
+        },
+        "complex": _complex(abox, ids),
     }
     return {name: _sorted(columns, key_of(name)) for name, columns in tables.items()}
 
@@ -234,62 +239,15 @@ def _names(abox: ABox) -> Columns:
     }
 
 
-def _half_edges(numbered: _Numbered, subjects: Ints, objects: Ints) -> Columns:
-    subject, object_ = numbered.ids[subjects], numbered.ids[objects]
-    role = np.asarray(numbered.abox.role_name) * 2
-    return {
-        "node": np.concatenate([subject, object_]),
-        "role": np.concatenate([role, role + 1]),
-        "neighbour": np.concatenate([object_, subject]),
-    }
+def _literal_order(abox: ABox, ids: Ints) -> Ints:
+    """The literals in use, by the least node that has them, so that their numbers are local too."""
+    by_node = np.argsort(ids[np.asarray(abox.data_subject)], kind="stable")
+    used, first = np.unique(np.asarray(abox.data_literal)[by_node], return_index=True)
+    return used[np.argsort(first)]
 
 
-def _data(numbered: _Numbered) -> tuple[Columns, Columns]:
-    """Data assertions and literals; literals are numbered by the least node that has them, so that they are local too."""
-    abox = numbered.abox
-    node, property_ = numbered.ids[np.asarray(abox.data_subject)], np.asarray(abox.data_name)
-    literal = np.asarray(abox.data_literal)
-    by_node = np.argsort(node, kind="stable")
-    used, first = np.unique(literal[by_node], return_index=True)
-    order = used[np.argsort(first)]
-    rank = np.zeros(len(abox.literals), np.int64)
-    rank[order] = np.arange(len(order))
-    values = [abox.literals[i] for i in order.tolist()]
-    hashes = literal_hash(values)
-    ranked = rank[literal]
-    return (
-        {"node": node, "property": property_, "literal": ranked, "hash": hashes[ranked]},
-        {
-            "literal": np.arange(len(order), dtype=np.int64),
-            "lexical": pa.array([x.lexical for x in values], pa.string()),
-            "datatype": pa.array([x.datatype for x in values], pa.string()),
-            "language": pa.array([x.language for x in values], pa.string()),
-        },
-    )
-
-
-def _pairs(numbered: _Numbered) -> Columns:
-    abox = numbered.abox
-    named = np.array([*abox.same, *abox.different], np.int64).reshape(-1, 2)
-    kind = np.repeat(np.array([SAME, DIFFERENT], np.int64), [len(abox.same), len(abox.different)])
-    first, second = numbered.ids[named[:, 0]], numbered.ids[named[:, 1]]
-    return {
-        "node": np.concatenate([first, second]),
-        "kind": np.concatenate([kind, kind + 1]),
-        "neighbour": np.concatenate([second, first]),
-    }
-
-
-def _complex(numbered: _Numbered) -> Columns:
-    abox = numbered.abox
-    position = {individual: i for i, individual in enumerate(abox.individuals)} if abox.complex else {}
-    rows = [
-        (int(numbered.ids[position[individual]]), ordinal, json.dumps(encode(assertion), ensure_ascii=False))
-        for ordinal, assertion in enumerate(abox.complex)
-        for individual in dict.fromkeys(individuals_of(assertion))
-    ]
-    return {
-        "node": np.array([row[0] for row in rows], np.int64),
-        "ordinal": np.array([row[1] for row in rows], np.int64),
-        "value": pa.array([row[2] for row in rows], pa.string()),
-    }
+def _complex(abox: ABox, ids: Ints) -> Columns:
+    node = {term: int(ids[i]) for term, i in positions_of(abox).items()}
+    columns = complex_rows(abox.complex, node)
+    values = [json.dumps(encode(assertion), ensure_ascii=False) for assertion in abox.complex]
+    return {**columns, "value": pa.array([values[i] for i in columns["ordinal"].tolist()], pa.string())}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
 from shiq.datatypes.calendars import CALENDARS, all_moments, moments_bounded, zoned_moments
@@ -110,7 +109,7 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
 
 
 def _read_within(low: int | None, high: int | None) -> Reader:
-    def read(lexical: str) -> Fraction:
+    def read(lexical: str) -> int:
         number = read_integer(lexical)
         if low is not None and number < low:
             raise LexicalError(f"it is less than {low}")
@@ -270,13 +269,12 @@ def _bound(space: str, facet: str, key: Any) -> ValueSet:
 
 def _length(facet: str, value: DataValue, universe: Regex) -> Regex:
     number = value.key
-    if value.space != REAL or not isinstance(number, Fraction) or number.denominator != 1 or number < 0:
+    if value.space != REAL or not isinstance(number, int) or number < 0:
         raise FacetError(f"the value of {facet} is not a non-negative integer")
     if number > 1_000_000_000:
         raise UndecidedFacetError(f"the value of {facet} is too large")
-    length = int(number)
-    low = 0 if facet == "maxLength" else length
-    high = None if facet == "minLength" else length
+    low = 0 if facet == "maxLength" else number
+    high = None if facet == "minLength" else number
     return length_facet(low, high, universe)
 
 

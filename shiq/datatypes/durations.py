@@ -17,7 +17,7 @@ from shiq.datatypes.calendars import DAY, days_before
 from shiq.datatypes.intervals import ALL, NONE, Intervals, above, at_least, at_most, below, is_point, just
 
 #: (months, seconds), both of one sign.
-Duration: TypeAlias = tuple[int, Fraction]
+Duration: TypeAlias = tuple[int, int | Fraction]
 
 _REFERENCES: Final = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
 #: Bounds that reach further than this many months make counting too long.
@@ -35,7 +35,7 @@ class Bound:
 
     facet: str
     months: int
-    seconds: Fraction
+    seconds: int | Fraction
 
     def section(self, months: int) -> Intervals:
         """The seconds that leave (months, seconds) inside the bound."""
@@ -49,7 +49,7 @@ class Bound:
     @property
     def horizon(self) -> int:
         """Beyond this many months, either way, every duration is on one side of the bound."""
-        return abs(self.months) + math.ceil(abs(self.seconds) / (28 * DAY)) + 24
+        return abs(self.months) + math.ceil(abs(Fraction(self.seconds)) / (28 * DAY)) + 24
 
 
 @dataclass(frozen=True, slots=True)

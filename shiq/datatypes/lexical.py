@@ -33,6 +33,8 @@ class TooLongError(Exception):
 
 
 Reader: TypeAlias = Callable[[str], Hashable]
+#: A number whose whole values are ints, the others Fractions.
+Exact: TypeAlias = int | Fraction
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -69,35 +71,43 @@ _DURATION = re.compile(
 )
 
 
-def read_integer(lexical: str) -> Fraction:
-    return _numeral(lexical, _INTEGER)
+def read_integer(lexical: str) -> int:
+    if not _INTEGER.fullmatch(lexical):
+        raise LexicalError
+    return _whole(lexical)
 
 
-def read_decimal(lexical: str) -> Fraction:
-    return _numeral(lexical, _DECIMAL)
-
-
-def _numeral(lexical: str, form: re.Pattern[str]) -> Fraction:
-    if not form.fullmatch(lexical):
+def read_decimal(lexical: str) -> Exact:
+    if not _DECIMAL.fullmatch(lexical):
         raise LexicalError
     return _exact(lexical)
 
 
-def _exact(numeral: str) -> Fraction:
-    """Exactly; by way of Decimal, which knows no limit on the number of digits."""
+def _whole(numeral: str) -> int:
+    if len(numeral) < 1000:
+        return int(numeral)
     if len(numeral) > LONGEST_NUMERAL:
         raise TooLongError
-    return Fraction(Decimal(numeral))
+    return int(Decimal(numeral))  # int(str) stops at some number of digits
 
 
-def read_rational(lexical: str) -> Fraction:
+def _exact(numeral: str) -> Exact:
+    if "." not in numeral:
+        return _whole(numeral)
+    if len(numeral) > LONGEST_NUMERAL:
+        raise TooLongError
+    number = Fraction(Decimal(numeral))
+    return number.numerator if number.denominator == 1 else number
+
+
+def read_rational(lexical: str) -> Exact:
     parts = _RATIONAL.fullmatch(lexical)
     if not parts:
         raise LexicalError
-    denominator = _exact(parts[2])
+    denominator = _whole(parts[2])
     if not denominator:
         raise LexicalError("the denominator is 0")
-    return _exact(parts[1]) / denominator
+    return Fraction(_whole(parts[1]), denominator)
 
 
 def read_float(form: Format, lexical: str) -> int:
@@ -109,9 +119,9 @@ def read_float(form: Format, lexical: str) -> int:
     sign, digits, exponent, infinite = parts.groups()
     if infinite:
         return rank(sign == "-", Fraction(2) ** 2000, form)
-    magnitude = _exact(digits)
+    magnitude = Fraction(_exact(digits))
     if magnitude and exponent:
-        power = int(_exact(exponent))
+        power = _whole(exponent)
         # The leading digit stands near 10 ** (power + span): far beyond either end only the rounding result matters.
         span = len(str(digits))
         if abs(power) > 500 + span:
@@ -181,14 +191,14 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
     )
     if day > days_in_month(year, month):
         raise LexicalError(f"month {month} has no day {day}")
-    seconds: Fraction | int = 0
+    seconds: Exact = 0
     if found.get("hour"):
         seconds = 3600 * int(found["hour"]) + 60 * int(found["minute"]) + _exact(found["second"])
     elif found.get("midnight") and calendar.name == "dateTime":
         seconds = DAY
     match calendar.name:
         case "time":
-            key: Fraction | int = seconds
+            key: Exact = seconds
         case "dateTime":
             key = days_before(year, month, day) * DAY + seconds
         case "date":
@@ -243,4 +253,5 @@ READERS: Final[dict[str, tuple[str, Reader]]] = {
     "xsd:duration": (DURATION, partial(read_duration, "")),
     "xsd:yearMonthDuration": (DURATION, partial(read_duration, "months")),
     "xsd:dayTimeDuration": (DURATION, partial(read_duration, "seconds")),
-} | {f"xsd:{name}": (name, partial(read_moment, calendar, False)) for name, calendar in CALENDARS.items()}
+    **{f"xsd:{name}": (name, partial(read_moment, calendar, False)) for name, calendar in CALENDARS.items()},
+}

@@ -29,7 +29,7 @@ from shiq.datatypes.intervals import (
 INTEGER, DECIMAL, RATIONAL, IRRATIONAL = range(4)
 
 
-def layer_of(number: Fraction) -> int:
+def layer_of(number: int | Fraction) -> int:
     """INTEGER, DECIMAL or RATIONAL: the innermost of the three that holds ``number``."""
     denominator = number.denominator
     if denominator == 1:
@@ -57,7 +57,7 @@ class RealSet:
         a, b, c, d = self.layers
         return RealSet((a.complement(), b.complement(), c.complement(), d.complement()))
 
-    def has(self, key: Fraction) -> bool:
+    def has(self, key: int | Fraction) -> bool:
         return self.layers[layer_of(key)].has(key)
 
     def count(self, limit: float) -> float:
@@ -76,7 +76,7 @@ def _count_in_layer(layer: int, segment: Segment) -> float:
     if not is_point(segment):
         return math.inf  # decimals, rationals and irrationals are dense
     assert segment[0] is not None
-    return 1 if layer_of(Fraction(segment[0][0])) == layer else 0
+    return 1 if layer_of(segment[0][0]) == layer else 0
 
 
 def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:

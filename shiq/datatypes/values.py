@@ -30,7 +30,7 @@ OPAQUE: Final = "opaque"
 class DataValue:
     """An element of the data domain; ``==`` is identity of values.
 
-    ``key`` by ``space``: ``real`` a Fraction; ``double``/``float`` the rank among all values of that format (-0 below 0, NaN above INF);
+    ``key`` by ``space``: ``real`` an int or, where it is not whole, a Fraction; ``double``/``float`` the rank among all values of that format (-0 below 0, NaN above INF);
     ``text`` the string, followed by NUL and the language tag if it has one; ``uri`` and ``XMLLiteral`` a string; the binary
     spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index or seconds, time zone offset in minutes or None);
     ``duration`` (months, seconds); ``opaque`` (datatype IRI, lexical form, language), of which nothing else is known.

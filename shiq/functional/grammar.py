@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -110,6 +111,13 @@ _BUILT_IN = {
     "data property": frozenset({m.OWL + "topDataProperty", m.OWL + "bottomDataProperty"}),
 }
 
+# Datatypes that exist, though OWL 2 has no values for them.
+_UNREAD_DATATYPES = frozenset(
+    [m.XSD + name for name in ("QName", "NOTATION", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKENS")]
+    + [m.XSD + name for name in ("anyType", "anySimpleType", "anyAtomicType")]
+    + [m.RDF + name for name in ("HTML", "JSON", "dirLangString")]
+)
+
 
 def _shown(value: object) -> str:
     return f"<{value}>" if isinstance(value, Iri) else repr(value) if isinstance(value, str | int) else type(value).__name__
@@ -149,7 +157,9 @@ def data_property(value: object) -> m.DataProperty:
 
 
 def datatype(value: object) -> m.Datatype:
-    return m.Datatype(_iri(value))
+    iri = _iri(value)
+    _refuse_misspelt(iri)
+    return m.Datatype(iri)
 
 
 def data_range(value: object) -> Any:
@@ -165,6 +175,7 @@ def individual(value: object) -> str:
 def literal(value: object) -> m.Literal:
     if not isinstance(value, m.Literal):
         raise Refused(f"{_shown(value)} where a literal is expected")
+    _refuse_misspelt(value.datatype)
     return value
 
 
@@ -178,6 +189,18 @@ def _iri(value: object) -> str:
     if not isinstance(value, Iri):
         raise Refused(f"{_shown(value)} where an IRI is expected")
     return str(value)
+
+
+@lru_cache(maxsize=256)
+def _refuse_misspelt(iri: str) -> None:
+    """Refuses a datatype that its reserved namespace does not have."""
+    if not is_reserved(iri):
+        return
+    from shiq.datatypes import KNOWN_FACETS, is_known
+
+    if not is_known(iri) and iri not in _UNREAD_DATATYPES:
+        near = get_close_matches(iri, KNOWN_FACETS, 1)
+        raise Refused(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
 
 
 def _annotation_value(value: object) -> object:

@@ -19,14 +19,16 @@ from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import RefusedTermError, add_quad, written_labels
 from shiq.rdf.triples import Triples
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 15  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26
 _CACHED_TOKEN_BYTES = 256
 
 _LABEL = rb"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)"
 _SUBJECT_LABEL = re.compile(_LABEL)
 _OBJECT = re.compile(
-    rb"(?:<(?P<iri>[^<>\\]+)>|" + _LABEL.replace(b"(", b"(?P<label>", 1) + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
+    rb"(?:<(?P<iri>[^<>\\]+)>|"
+    + _LABEL.replace(b"(", b"(?P<label>", 1)
+    + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
     rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)[ \t]*\.[ \t]*\r?"
 )
 _ESCAPE = re.compile(r"\\(.)")

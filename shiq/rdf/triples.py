@@ -68,6 +68,11 @@ class Triples:
         self.object.append(value)
         self.line.append(line)
 
+    def cut(self, length: int) -> None:
+        """Takes back the rows from ``length`` on."""
+        for column in (self.subject, self.predicate, self.object, self.line):
+            del column[length:]
+
     def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:
         """Adds a triple that ``row`` stands for, with the place of ``row``; the row it gets."""
         self._starts.append(len(self))

@@ -245,6 +245,10 @@ class Jvm:
                 if watchdog is not None:
                     watchdog.cancel()
 
+    def forget(self, java_object: Any) -> None:
+        """Lets the JVM have ``java_object`` back now. (py4j's proxies are in reference cycles: Python may notice much later.)"""
+        java_object._detach()
+
     def close(self) -> None:
         """Kills the JVM and waits for it; may be called twice. In a forked child it only lets go."""
         if self._owner != os.getpid():
@@ -306,7 +310,7 @@ class Jvm:
             self._process.wait()
             return JvmExpired(f"no answer within {timeout:g} s; the JVM was killed")
         try:
-            code = self._process.wait(5.0)
+            code = self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._kill()
             self._process.wait()

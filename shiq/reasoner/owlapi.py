@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from py4j.java_gateway import get_field, set_field  # type: ignore[import-untyped]
@@ -44,18 +45,15 @@ class OwlApi:
         Raises Misread where the OWL API holds other counts of axioms or entities than were sent, JvmFailure for the rest.
         """
         parsed = [self._base(base) for base in bases]
-        ontology = self._parse(question.text)
-        try:
+        with ExitStack() as stack:
+            ontology = self._parse(question.text, stack)
             for axioms in parsed:
                 self._manager.addAxioms(ontology, axioms)
             self._compare(ontology, [*bases, question])
             reasoner = self._reasoner(self._configuration, ontology)
-            try:
-                answer = reasoner.isConsistent()
-            finally:
-                reasoner.dispose()
-        finally:
-            self._manager.removeOntology(ontology)
+            stack.callback(self.jvm.forget, reasoner)
+            stack.callback(reasoner.dispose)
+            answer = reasoner.isConsistent()
         if not isinstance(answer, bool):
             raise JvmFailure(f"HermiT answered neither true nor false: {answer!r}")
         return answer
@@ -65,23 +63,23 @@ class OwlApi:
         if base.text in self._bases:
             self._bases.move_to_end(base.text)
             return self._bases[base.text]
-        ontology = self._parse(base.text)
-        try:
+        with ExitStack() as stack:
+            ontology = self._parse(base.text, stack)
             self._compare(ontology, [base])
             axioms = self._bases[base.text] = ontology.getAxioms()
-        finally:
-            self._manager.removeOntology(ontology)
         if len(self._bases) > _KEPT_BASES:
-            self._bases.popitem(last=False)
+            _, oldest = self._bases.popitem(last=False)
+            self.jvm.forget(oldest)
         return axioms
 
-    def _parse(self, text: str) -> Any:
+    def _parse(self, text: str, stack: ExitStack) -> Any:
+        """The ontology that ``text`` is, until ``stack`` is closed."""
         ontology = self._manager.createOntology()
-        try:
-            self._parser.parse(self._source(text), ontology)
-        except BaseException:
-            self._manager.removeOntology(ontology)
-            raise
+        stack.callback(self.jvm.forget, ontology)
+        stack.callback(self._manager.removeOntology, ontology)
+        source = self._source(text)
+        stack.callback(self.jvm.forget, source)
+        self._parser.parse(source, ontology)
         return ontology
 
     def _compare(self, ontology: Any, documents: Sequence[Document]) -> None:

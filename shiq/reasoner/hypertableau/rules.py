@@ -46,6 +46,7 @@ class Saturation(State):
         self.heap: list[Pending] = []
         self.arrivals = 0
         self.again: list[Match] = []
+        self.failures: dict[int, int] = {}
         self.counted: deque[Match] = deque()
         self.counted_queued: set[Match] = set()
         super().__init__(tables, module)
@@ -199,8 +200,12 @@ class Saturation(State):
         if len(alternatives) < 2:
             self.fire(rule, x, y)
             return None
-        alternatives.sort(key=self.kind)
+        alternatives.sort(key=self._cost)
         return alternatives
+
+    def _cost(self, alternative: Alternative) -> tuple[int, int]:
+        """The order of choice: by kind, then what has been refuted least often."""
+        return self.kind(alternative), 0 if alternative[0] == MERGE else self.failures.get(alternative[2], 0)
 
     def kind(self, alternative: Alternative) -> int:
         return MERGE_KIND if alternative[0] == MERGE else self._kind_of_atoms(1 << alternative[2])
@@ -239,7 +244,7 @@ class Saturation(State):
         alternatives = [(ADD, x, a) for a in bits(live)]
         alternatives += [(MERGE, y, z) for y, z in sorted(pairs, key=self._unlikeness)]
         if len(alternatives) > 1:
-            alternatives.sort(key=self.kind)
+            alternatives.sort(key=self._cost)
             return alternatives
         self.used.add(rule.index)
         rest = self._count_rest(rule, x, chosen)

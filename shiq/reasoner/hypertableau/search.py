@@ -105,6 +105,7 @@ class Search(Saturation):
             rest = rests_on ^ 1 << level
             try:
                 if kind == ADD:
+                    self.failures[v] = self.failures.get(v, 0) + 1
                     self.deny(u, v, rest)
                 else:
                     self.separate(u, v, rest)

@@ -1,0 +1,244 @@
+"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a store, or either less deletions.
+
+Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals and complex assertions from
+`FRESH` on, so that both kinds go through the same columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, take
+from jobs.engines.labels import Bools, contained
+from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from jobs.store import Store
+from jobs.store.values import decode
+from shiq.abox import ABox, Interner
+from shiq.model import Assertion, Literal
+
+FRESH = 1 << 48
+
+
+@dataclass
+class Names:
+    """Class and property names by number; a role is 2·(number of its property), + 1 for the inverse."""
+
+    classes: Interner[str] = field(default_factory=Interner)
+    object_properties: Interner[str] = field(default_factory=Interner)
+    data_properties: Interner[str] = field(default_factory=Interner)
+
+    def copy(self) -> Names:
+        return Names(*(Interner(x.values) for x in (self.classes, self.object_properties, self.data_properties)))
+
+
+class Base(Protocol):
+    """A set of assertions, by node."""
+
+    names: Names
+
+    def __len__(self) -> int:
+        """How many assertions."""
+
+    def table(self, name: str) -> Table:
+        """One of `jobs.engines.rows.ROW_COLUMNS`."""
+
+    def nodes(self) -> Ints:
+        """Every node, ascending."""
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """The node of each term; -1 where no assertion mentions it."""
+
+    def terms_of(self, nodes: Ints) -> list[str]: ...
+
+    def literals_of(self, literals: Ints) -> list[Literal]: ...
+
+    def complex_of(self, rows: Columns) -> list[Assertion]:
+        """The assertion of each row of the table ``complex``."""
+
+    def class_counts(self) -> Ints:
+        """How many assertions each class name has."""
+
+
+# --- in memory -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBase:
+    """An `ABox` as sorted arrays. A node is the position in ``terms``."""
+
+    names: Names
+    terms: list[str]
+    literals: list[Literal]
+    complex: tuple[Assertion, ...]
+    tables: dict[str, ArrayTable]
+    known: Bools
+
+    def __len__(self) -> int:
+        halves = sum(len(self.tables[name]) for name in ("half_edges", "pairs"))
+        return len(self.tables["class_assertions"]) + len(self.tables["data_assertions"]) + halves // 2 + len(self.complex)
+
+    def table(self, name: str) -> Table:
+        return self.tables[name]
+
+    def nodes(self) -> Ints:
+        return np.flatnonzero(self.known)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {term: i for i, term in enumerate(self.terms) if self.known[i]}
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        ids = self._ids
+        return np.fromiter((ids.get(term, -1) for term in terms), np.int64, len(terms))
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        terms = self.terms
+        return [terms[node] for node in nodes.tolist()]
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        values = self.literals
+        return [values[i] for i in literals.tolist()]
+
+    def complex_of(self, rows: Columns) -> list[Assertion]:
+        return [self.complex[i] for i in rows["ordinal"].tolist()]
+
+    def class_counts(self) -> Ints:
+        return np.bincount(self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes))
+
+
+def array_base(abox: ABox) -> ArrayBase:
+    """``abox`` by node."""
+    names = Names(Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties))
+    terms, complex_ = list(abox.individuals), tuple(dict.fromkeys(abox.complex))
+    position = positions_of(abox)
+    rows = abox_rows(abox, np.arange(len(terms), dtype=np.int64), np.arange(len(abox.literals), dtype=np.int64))
+    rows["complex"] = complex_rows(complex_, position)
+    known = np.zeros(len(terms), np.bool_)
+    known[mentioned(abox)] = True
+    tables = {name: array_table("node", columns) for name, columns in rows.items()}
+    return ArrayBase(names, terms, abox.literals, complex_, tables, known)
+
+
+# --- in a store ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class StoreBase:
+    """The snapshot of an open store."""
+
+    store: Store
+
+    @cached_property
+    def names(self) -> Names:
+        store = self.store
+        return Names(Interner(store.classes), Interner(store.object_properties), Interner(store.data_properties))
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def table(self, name: str) -> Table:
+        return self.store.table(name)
+
+    def nodes(self) -> Ints:
+        found: Ints = self.store.table("individuals").all()["node"]
+        return found
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        return self.store.nodes_of(terms)
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return self.store.terms_of(nodes)
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return self.store.literals_of(literals)
+
+    def complex_of(self, rows: Columns) -> list[Assertion]:
+        return [decode(json.loads(value)) for value in rows["value"].to_pylist()]
+
+    def class_counts(self) -> Ints:
+        return np.array(self.store.manifest.facts["class_counts"], np.int64)
+
+
+# --- less deletions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LessTable:
+    """A table less the ``removed`` rows (compared in ``columns``)."""
+
+    table: Table
+    columns: tuple[str, ...]
+    removed: Columns
+    key: str = "node"
+
+    def __len__(self) -> int:
+        return len(self.table) - len(self.removed["node"])
+
+    def rows_of(self, keys: Ints) -> Columns:
+        return self._left(self.table.rows_of(keys))
+
+    def scan(self) -> Iterator[Columns]:
+        return map(self._left, self.table.scan())
+
+    def _left(self, rows: Columns) -> Columns:
+        gone = contained([rows[name] for name in self.columns], [self.removed[name] for name in self.columns])
+        return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
+
+
+@dataclass(frozen=True, eq=False)
+class LessBase:
+    """``base`` less the ``removed`` rows of each table, all of which it has."""
+
+    base: Base
+    removed: dict[str, Columns]
+
+    @property
+    def names(self) -> Names:
+        return self.base.names
+
+    def __len__(self) -> int:
+        removed = {name: len(rows["node"]) for name, rows in self.removed.items()}
+        halves = removed["half_edges"] + removed["pairs"]
+        complex_ = len(np.unique(self.removed["complex"]["ordinal"]))
+        return len(self.base) - removed["class_assertions"] - removed["data_assertions"] - halves // 2 - complex_
+
+    @cached_property
+    def _tables(self) -> dict[str, LessTable]:
+        return {name: LessTable(self.base.table(name), ROW_COLUMNS[name], rows) for name, rows in self.removed.items()}
+
+    def table(self, name: str) -> Table:
+        found = self._tables[name]
+        return found if len(found.removed["node"]) else found.table
+
+    @cached_property
+    def vanished(self) -> Ints:
+        """The nodes that no assertion mentions any more."""
+        touched = np.unique(np.concatenate([rows["node"] for rows in self.removed.values()]))
+        left = [self.table(name).rows_of(touched)["node"] for name in ROW_COLUMNS]
+        return np.setdiff1d(touched, np.concatenate(left))
+
+    def nodes(self) -> Ints:
+        return np.setdiff1d(self.base.nodes(), self.vanished)
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        found = self.base.nodes_of(terms)
+        return np.where(np.isin(found, self.vanished), -1, found)
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return self.base.terms_of(nodes)
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return self.base.literals_of(literals)
+
+    def complex_of(self, rows: Columns) -> list[Assertion]:
+        return self.base.complex_of(rows)
+
+    def class_counts(self) -> Ints:
+        gone = self.removed["class_assertions"]["class"]
+        return self.base.class_counts() - np.bincount(gone, minlength=len(self.names.classes))

@@ -1,0 +1,270 @@
+"""The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
+
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is numbered when it is met.
+Elements that the batch makes equal are joined: `rep` gives the element that stands for each. The rows of an element are fetched
+when it is *expanded*; of the others only the label is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.normal import normalise
+from abox_ops.told import Label
+from jobs.engines.base import FRESH
+from jobs.engines.columns import Columns, Ints, ranges
+from jobs.engines.grouping import Grouping, components
+from jobs.engines.labels import EMPTY_ID, Bools
+from jobs.engines.rows import DIFFERENT, SAME
+from jobs.engines.whole import Whole
+from shiq.model import (
+    NOTHING,
+    Assertion,
+    Class,
+    ClassAssertion,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectComplementOf,
+)
+from shiq.roles import RoleBox, role_of
+
+#: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
+NameLiteral = tuple[str, bool]
+
+_EDGE = ("source", "role", "target", "source_node", "target_node", "inserted")
+
+
+@dataclass
+class Rare:
+    """What complex assertions of expanded elements come to: literals, negative role and data assertions, by element met."""
+
+    literals: list[tuple[int, NameLiteral, bool]]
+    negative_edges: list[tuple[int, int, int]]
+    negative_data: list[tuple[int, str, Literal]]
+
+
+class Graph:
+    """``label`` is told⁺ (or whatever the criterion reads) of each element, ``old`` told in A less the deletions.
+
+    ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`.
+    """
+
+    def __init__(
+        self,
+        whole: Whole,
+        roles: RoleBox,
+        equal: Grouping,
+        old_labels: Callable[[Ints], Ints],
+        merged: Grouping | None = None,
+    ) -> None:
+        self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
+        self._keys = np.zeros(0, np.int64)
+        self._numbers = np.zeros(0, np.int64)
+        self.key = np.zeros(0, np.int64)
+        self.old = np.zeros(0, np.int64)
+        self.label = np.zeros(0, np.int64)
+        self.rep = np.zeros(0, np.int64)
+        self.group = np.zeros(0, np.int64)
+        self.expanded = np.zeros(0, np.bool_)
+        self.member_node = np.zeros(0, np.int64)
+        self.member_element = np.zeros(0, np.int64)
+        self.edges: Columns = {
+            name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE
+        }
+        self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
+        self.rare = Rare([], [], [])
+        self.asserted_complex: list[tuple[int, int, Assertion]] = []
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    # --- elements ----------------------------------------------------------------------------------
+
+    def locate_nodes(self, nodes: Ints) -> Ints:
+        """The element of each node (as it is numbered, not its `rep`)."""
+        return self.locate(self.keys_of(nodes))
+
+    def keys_of(self, nodes: Ints) -> Ints:
+        old = nodes < FRESH
+        if old.all():
+            return self.equal.of(nodes)
+        keys = nodes.copy()
+        keys[old] = self.equal.of(nodes[old])
+        return keys
+
+    def locate(self, keys: Ints) -> Ints:
+        """The numbers of elements given by the base's number of them; those not met before are met now."""
+        new = self._missing(keys)
+        if len(new):
+            group = new
+            if self.merged is not None and len(self.merged):
+                old = new[new < FRESH]
+                groups, members = self.merged.members(np.unique(self.merged.of(old)))
+                fresh = new[new >= FRESH]
+                new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
+            self._add(new, group)
+        return self._numbers[np.searchsorted(self._keys, keys)]
+
+    def _missing(self, keys: Ints) -> Ints:
+        wanted = np.unique(keys)
+        if not len(self._keys):
+            return wanted
+        position = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return wanted[self._keys[position] != wanted]
+
+    def _add(self, keys: Ints, group: Ints) -> None:
+        count = len(self)
+        number = np.arange(count, count + len(keys), dtype=np.int64)
+        old = np.full(len(keys), EMPTY_ID, np.int64)
+        in_base = keys < FRESH
+        old[in_base] = self.old_labels(keys[in_base])
+        self.key = np.concatenate([self.key, keys])
+        self.group = np.concatenate([self.group, group])
+        self.old = np.concatenate([self.old, old])
+        self.label = np.concatenate([self.label, old])
+        self.rep = np.concatenate([self.rep, number])
+        self.expanded = np.concatenate([self.expanded, np.zeros(len(keys), np.bool_)])
+        all_keys, all_numbers = np.concatenate([self._keys, keys]), np.concatenate([self._numbers, number])
+        order = np.argsort(all_keys, kind="stable")
+        self._keys, self._numbers = all_keys[order], all_numbers[order]
+
+    def reps(self) -> Ints:
+        """The elements, each by the number that stands for it."""
+        return np.flatnonzero(self.rep == np.arange(len(self)))
+
+    def peers(self, reps: Ints) -> Ints:
+        """The numbers that ``reps`` stand for."""
+        chosen = np.zeros(len(self), np.bool_)
+        chosen[reps] = True
+        return np.flatnonzero(chosen[self.rep])
+
+    def join(self, first: Ints, second: Ints) -> Ints:
+        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
+        before = self.rep
+        self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
+        grown = self.rep[np.concatenate([first, second])]
+        size = np.bincount(before[before == np.arange(len(self))] * 0 + self.rep[before == np.arange(len(self))], minlength=len(self))
+        return np.unique(grown[size[grown] > 1])
+
+    def is_new(self) -> Bools:
+        """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
+        count = np.bincount(self.rep, minlength=len(self))
+        fresh = np.zeros(len(self), np.bool_)
+        fresh[self.rep[self.key >= FRESH]] = True
+        return fresh | (count > 1)
+
+    # --- rows --------------------------------------------------------------------------------------
+
+    def expand(self, reps: Ints) -> None:
+        """Fetches the role assertions, pairs and complex assertions of ``reps`` (those not fetched before)."""
+        todo = self.peers(reps)
+        todo = todo[~self.expanded[todo]]
+        if not len(todo):
+            return
+        self.expanded[todo] = True
+        node, element = self._members(todo)
+        self.member_node = np.concatenate([self.member_node, node])
+        self.member_element = np.concatenate([self.member_element, element])
+        order = np.argsort(node)
+        node, element = node[order], element[order]
+
+        def element_of(nodes: Ints) -> Ints:
+            return element[np.searchsorted(node, nodes)]
+
+        rows = self.whole.rows_of("half_edges", node)
+        found = {
+            "source": element_of(rows["node"]),
+            "role": rows["role"],
+            "target": self.locate_nodes(rows["neighbour"]),
+            "source_node": rows["node"],
+            "target_node": rows["neighbour"],
+            "inserted": rows["inserted"],
+        }
+        self.edges = {name: np.concatenate([column, found[name]]) for name, column in self.edges.items()}
+        self._expand_pairs(self.whole.rows_of("pairs", node), element_of)
+        self._expand_complex(self.whole.complex_of(node), element_of)
+
+    def _members(self, elements: Ints) -> tuple[Ints, Ints]:
+        """(node, element) for every member of ``elements``."""
+        keys = self.key[elements]
+        old = keys < FRESH
+        key, member = self.equal.members(np.sort(keys[old]))
+        node = np.concatenate([member, keys[~old]])
+        return node, self.locate(np.concatenate([key, keys[~old]]))
+
+    def _expand_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+        unequal = rows["kind"] // 2 * 2 == DIFFERENT
+        if unequal.any():
+            found = {
+                "source": element_of(rows["node"][unequal]),
+                "target": self.locate_nodes(rows["neighbour"][unequal]),
+                "source_node": rows["node"][unequal],
+                "target_node": rows["neighbour"][unequal],
+            }
+            self.different = {name: np.concatenate([column, found[name]]) for name, column in self.different.items()}
+        same = (rows["kind"] == SAME) & rows["inserted"]
+        if same.any():
+            self.join(self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same]))
+
+    def _expand_complex(self, rows: list[tuple[int, Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
+        for node, assertion, inserted in rows:
+            element = int(element_of(np.array([node]))[0])
+            term = self.whole.terms_of(np.array([node]))[0]
+            self.asserted_complex.append((element, node, assertion))
+            for plain in normalise(assertion, self.roles).assertions:
+                self._add_plain(plain, element, term, inserted)
+
+    def _add_plain(self, plain: Assertion, element: int, term: str, inserted: bool) -> None:
+        match plain:
+            case ClassAssertion(Class(iri), individual) if individual == term:
+                self.rare.literals.append((element, (iri, True), inserted))
+            case ClassAssertion(ObjectComplementOf(Class(iri)), individual) if individual == term:
+                self.rare.literals.append((element, (iri, False), inserted))
+            case NegativeObjectPropertyAssertion(property, subject, object):
+                role = role_of(property)
+                number = self.whole.names.object_properties.id(role.iri) * 2 + role.inverted
+                if subject == term:
+                    self.rare.negative_edges.append((element, number, self._element(object)))
+                if object == term:
+                    self.rare.negative_edges.append((element, number ^ 1, self._element(subject)))
+            case NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
+                self.rare.negative_data.append((element, property.iri, literal))
+
+    def _element(self, term: str) -> int:
+        return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
+
+    # --- as seen by element ------------------------------------------------------------------------
+
+    def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
+        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
+        source, role, target = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
+        if chosen is None:
+            return source, role, target
+        rows = chosen[source]
+        return source[rows], role[rows], target[rows]
+
+    def contradicted(self) -> Ints:
+        """The expanded elements of which two members are asserted to be different."""
+        source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
+        return np.unique(source[source == target])
+
+    def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
+        """(element, node) for every member of the expanded ``reps``."""
+        chosen = np.zeros(len(self), np.bool_)
+        chosen[reps] = True
+        element = self.rep[self.member_element]
+        rows = chosen[element]
+        return element[rows], self.member_node[rows]
+
+
+def flags(count: int, chosen: Ints) -> Bools:
+    """Which of 0 … count-1 are ``chosen``."""
+    found = np.zeros(count, np.bool_)
+    found[chosen] = True
+    return found
+
+

@@ -1,0 +1,68 @@
+"""Partitions of numbers with few classes of more than one: equal individuals, merge classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.engines.columns import Ints, Table, array_table
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have more than one member. A group
+    is named by one of its members."""
+
+    by_member: Table
+    by_group: Table
+
+    def __len__(self) -> int:
+        return len(self.by_member)
+
+    def of(self, ids: Ints) -> Ints:
+        """The group of each id."""
+        if not len(self):
+            return ids
+        rows = self.by_member.rows_of(ids)
+        if not len(rows["member"]):
+            return ids
+        position = np.minimum(np.searchsorted(rows["member"], ids), len(rows["member"]) - 1)
+        found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
+        return found
+
+    def members(self, groups: Ints) -> tuple[Ints, Ints]:
+        """(group, member) for every member of the (distinct) ``groups``, sorted by group."""
+        rows = self.by_group.rows_of(groups) if len(self) else {"group": groups[:0], "member": groups[:0]}
+        alone = np.setdiff1d(groups, rows["group"])
+        group, member = np.concatenate([rows["group"], alone]), np.concatenate([rows["member"], alone])
+        order = np.lexsort((member, group))
+        return group[order], member[order]
+
+
+def grouping(member: Ints, group: Ints) -> Grouping:
+    """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
+    size = np.bincount(np.unique(group, return_inverse=True)[1].reshape(-1)) if len(group) else group
+    crowded = size[np.unique(group, return_inverse=True)[1].reshape(-1)] > 1 if len(group) else np.zeros(0, np.bool_)
+    columns = {"member": member[crowded], "group": group[crowded]}
+    return Grouping(array_table("member", columns), array_table("group", columns))
+
+
+def components(count: int, first: Ints, second: Ints) -> Ints:
+    """The least number of its component for each of 0 … count-1, where first[i] and second[i] are connected.
+
+    Stops because every round with an open pair makes two components one.
+    """
+    least = np.arange(count, dtype=np.int64)
+    while True:
+        a, b = least[first], least[second]
+        open_ = a != b
+        if not open_.any():
+            return least
+        first, second = a[open_], b[open_]
+        np.minimum.at(least, np.maximum(first, second), np.minimum(first, second))
+        while True:
+            further = least[least]
+            if np.array_equal(further, least):
+                break
+            least = further

@@ -1,0 +1,195 @@
+"""Labels by number: the per-signature calculus of `abox_ops`, applied to columns.
+
+A label is computed once per distinct combination that occurs; columns hold its number. `EMPTY_ID` is the empty label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from abox_ops.irrelevance import Irrelevance, Open
+from abox_ops.told import CLASH, EMPTY, Label, LabelSpace, clashes, join
+from jobs.engines.columns import Ints
+from shiq.roles import Role
+
+Bools = npt.NDArray[np.bool_]
+
+EMPTY_ID = 0
+#: Labels that one label table can number.
+_CAPACITY = 1 << 24
+
+
+def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
+    """``value`` of each key, asked once per distinct one."""
+    if not len(keys):
+        return keys
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    values = np.fromiter(map(value, distinct.tolist()), np.int64, len(distinct))
+    return values[inverse.reshape(-1)]
+
+
+@dataclass
+class LabelTable:
+    """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of numbers, memoised."""
+
+    space: LabelSpace
+    labels: list[Label] = field(default_factory=lambda: [EMPTY])
+
+    def __post_init__(self) -> None:
+        self._ids = {label: i for i, label in enumerate(self.labels)}
+        self._joined: dict[int, int] = {}
+        self._closed: dict[int, int] = {}
+        self._visible: dict[int, int] = {}
+        self._clashing: dict[int, int] = {}
+
+    def id(self, label: Label) -> int:
+        found = self._ids.get(label)
+        if found is None:
+            if len(self.labels) == _CAPACITY:
+                raise OverflowError("more distinct labels than a label table can number")
+            found = self._ids[label] = len(self.labels)
+            self.labels.append(label)
+        return found
+
+    @property
+    def clash_id(self) -> int:
+        return self.id(CLASH)
+
+    def ids(self, labels: Iterable[Label]) -> Ints:
+        return np.fromiter(map(self.id, labels), np.int64)
+
+    # --- on arrays of numbers ----------------------------------------------------------------------
+
+    def join(self, first: Ints, second: Ints) -> Ints:
+        """The join of each pair."""
+        return by_distinct(first * _CAPACITY + second, self._join)
+
+    def close(self, ids: Ints) -> Ints:
+        """The closure of each label under the local clauses."""
+        return by_distinct(ids, self._close)
+
+    def visible(self, ids: Ints) -> Ints:
+        """`LabelSpace.visible` of each."""
+        return by_distinct(ids, self._seen)
+
+    def clashes(self, ids: Ints) -> Bools:
+        return self.where(ids, clashes, self._clashing)
+
+    def where(self, ids: Ints, test: Callable[[Label], bool], memo: dict[int, int] | None = None) -> Bools:
+        """Which labels satisfy ``test``."""
+
+        def value(i: int) -> int:
+            if memo is None:
+                return test(self.labels[i])
+            found = memo.get(i)
+            if found is None:
+                found = memo[i] = int(test(self.labels[i]))
+            return found
+
+        return by_distinct(ids, value).astype(np.bool_)
+
+    def accumulate(self, start: Ints, target: Ints, received: Ints) -> Ints:
+        """``start`` with every ``received[i]`` joined into the label at position ``target[i]``."""
+        found = start.copy()
+        if not len(target):
+            return found
+        pairs = np.unique(target * _CAPACITY + received)
+        target, received = pairs // _CAPACITY, pairs % _CAPACITY
+        first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+        length = np.diff(np.concatenate([first, [len(target)]]))
+        for turn in range(int(length.max())):
+            row = first[length > turn] + turn
+            found[target[row]] = self.join(found[target[row]], received[row])
+        return found
+
+    def _join(self, key: int) -> int:
+        found = self._joined.get(key)
+        if found is None:
+            first, second = divmod(key, _CAPACITY)
+            found = self._joined[key] = self.id(join(self.labels[first], self.labels[second]))
+        return found
+
+    def _close(self, i: int) -> int:
+        found = self._closed.get(i)
+        if found is None:
+            found = self._closed[i] = self.id(self.space.close(self.labels[i]))
+        return found
+
+    def _seen(self, i: int) -> int:
+        found = self._visible.get(i)
+        if found is None:
+            found = self._visible[i] = self.id(self.space.visible(self.labels[i]))
+        return found
+
+
+@dataclass
+class RoleCalculus:
+    """What a role assertion does, by (role number, label number, label number). ``roles``: the role of each number."""
+
+    table: LabelTable
+    roles: Sequence[Role]
+
+    def __post_init__(self) -> None:
+        self.irrelevance = Irrelevance(self.table.space)
+        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+    def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
+        """What each role assertion sends to its subject and to its object."""
+        combination, inverse = combinations(role, subject, object)
+        sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
+        return sent[inverse, 0], sent[inverse, 1]
+
+    def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[Open], Ints]:
+        """The distinct `Open` values, and which of them each role assertion has."""
+        combination, inverse = combinations(role, subject, object)
+        labels = self.table.labels
+        return [self.irrelevance.open(self.roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
+
+    def _sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        key = (role, subject, object)
+        found = self._sent.get(key)
+        if found is None:
+            labels = self.table.labels
+            sent = self.table.space.sent(self.roles[role], labels[subject], labels[object])
+            found = self._sent[key] = (self.table.id(sent.subject), self.table.id(sent.object))
+        return found
+
+
+def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """The distinct rows of ``columns``, and which of them each row is."""
+    if not len(columns[0]):
+        return [], columns[0]
+    code = row_codes(*columns)
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    return list(zip(*(column[first].tolist() for column in columns))), inverse.reshape(-1)
+
+
+def row_codes(*columns: Ints) -> Ints:
+    """Numbers that are equal iff the rows of ``columns`` are."""
+    code = np.zeros(len(columns[0]), np.int64)
+    size = 1
+    for column in columns:
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        width = high - low + 1
+        if width > 1 << 22:
+            column = np.unique(column, return_inverse=True)[1].reshape(-1)
+            low, width = 0, int(column.max()) + 1
+        if size * width >= 1 << 62:
+            code = np.unique(code, return_inverse=True)[1].reshape(-1)
+            size = int(code.max()) + 1
+        code = code * width + (column - low)
+        size *= width
+    return code
+
+
+def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> Bools:
+    """Which ``rows`` (columns of equal length) occur ``among`` others."""
+    count = len(rows[0])
+    if not count or not len(among[0]):
+        return np.zeros(count, np.bool_)
+    code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
+    return np.isin(code[:count], code[count:])

@@ -1,0 +1,206 @@
+"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.engines.base import FRESH, Base, Names
+from jobs.engines.columns import ArrayTable, Columns, Ints, array_table
+from jobs.engines.labels import contained
+from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from jobs.store.schema import literal_hash
+from shiq.abox import ABox
+from shiq.model import Assertion, Literal
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions are numbered from `FRESH` on."""
+
+    names: Names
+    terms: list[str]
+    literals: list[Literal]
+    complex: tuple[Assertion, ...]
+    tables: dict[str, ArrayTable]
+
+    def __len__(self) -> int:
+        halves = len(self.tables["half_edges"]) + len(self.tables["pairs"])
+        return len(self.tables["class_assertions"]) + len(self.tables["data_assertions"]) + halves // 2 + len(self.complex)
+
+
+def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
+    """``abox`` in the numbers of ``base``; names that are new are added to ``names``."""
+    known = mentioned(abox)
+    terms = [abox.individuals[i] for i in known.tolist()]
+    found = base.nodes_of(terms)
+    is_fresh = found < 0
+    found[is_fresh] = FRESH + np.arange(int(is_fresh.sum()))
+    node = np.full(len(abox.individuals), -1, np.int64)
+    node[known] = found
+    literal = FRESH + np.arange(len(abox.literals), dtype=np.int64)
+    rows = abox_rows(abox, node, literal)
+    _renumber(rows, abox, names)
+    complex_ = tuple(dict.fromkeys(abox.complex))
+    rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH)
+    fresh = [terms[i] for i in np.flatnonzero(is_fresh).tolist()]
+    return Batch(names, fresh, abox.literals, complex_, {name: array_table("node", columns) for name, columns in rows.items()})
+
+
+def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
+    classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
+    roles = np.array([names.object_properties.id(name) for name in abox.object_properties], np.int64)
+    properties = np.array([names.data_properties.id(name) for name in abox.data_properties], np.int64)
+    rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
+    role = rows["half_edges"]["role"]
+    rows["half_edges"]["role"] = roles[role // 2] * 2 + role % 2
+    rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
+
+
+def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
+    """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has not."""
+    has: dict[str, Columns] = {}
+    lacks: dict[str, Columns] = {}
+    for name, table in batch.tables.items():
+        rows = dict(table.columns)
+        theirs = base.table(name).rows_of(rows["node"])
+        if name == "data_assertions":
+            rows["literal"] = _in_base(base, batch, rows, theirs)
+        elif name == "complex":
+            rows["ordinal"] = _complex_in_base(base, batch, rows, theirs)
+        columns = ROW_COLUMNS[name]
+        held = contained([rows[c] for c in columns], [theirs[c] for c in columns])
+        has[name] = {c: column[held] for c, column in rows.items()}
+        lacks[name] = {c: column[~held] for c, column in rows.items()}
+    return has, lacks
+
+
+def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+    """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
+    keys = ("node", "property")
+    candidates = np.flatnonzero(contained([theirs[k] for k in keys], [rows[k] for k in keys]))
+    if len(candidates) and "hash" in theirs:
+        position = rows["literal"] - FRESH
+        used = np.unique(position)
+        hashes = np.zeros(len(batch.literals), np.int64)
+        hashes[used] = literal_hash(batch.literals[i] for i in used.tolist())
+        near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])
+        candidates = candidates[near]
+    if not len(candidates):
+        return rows["literal"]
+    values = base.literals_of(theirs["literal"][candidates])
+    known = {
+        (node, property_, value): literal
+        for node, property_, literal, value in zip(*(theirs[c][candidates].tolist() for c in (*keys, "literal")), values)
+    }
+    literals = batch.literals
+    return np.fromiter(
+        (
+            known.get((node, property_, literals[literal - FRESH]), literal)
+            for node, property_, literal in zip(*(rows[c].tolist() for c in (*keys, "literal")))
+        ),
+        np.int64,
+        len(rows["literal"]),
+    )
+
+
+def _complex_in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+    known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
+    ours = (known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist())
+    return np.fromiter(ours, np.int64, len(rows["ordinal"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """``base`` with the rows of ``batch`` that it does not have."""
+
+    base: Base
+    batch: Batch
+    inserted: dict[str, ArrayTable]
+
+    @property
+    def names(self) -> Names:
+        return self.batch.names
+
+    @property
+    def insertions(self) -> int:
+        """|A⁺ \\ A|."""
+        sizes = {name: len(table) for name, table in self.inserted.items()}
+        complex_ = len(np.unique(self.inserted["complex"].columns["ordinal"]))
+        halves = sizes["half_edges"] + sizes["pairs"]
+        return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
+
+    def rows_of(self, table: str, nodes: Ints) -> Columns:
+        """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
+        columns = ROW_COLUMNS[table]
+        theirs = self.base.table(table)
+        old = theirs.rows_of(nodes[nodes < FRESH]) if len(theirs) else {}
+        new = self.inserted[table].rows_of(nodes) if len(self.inserted[table]) else {}
+        return {
+            **{c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]]) for c in columns},
+            "inserted": np.repeat([False, True], [len(part["node"]) if part else 0 for part in (old, new)]),
+        }
+
+    def complex_of(self, nodes: Ints) -> list[tuple[int, Assertion, bool]]:
+        """(node, assertion, whether it is inserted) for each complex assertion of ``nodes``."""
+        found: list[tuple[int, Assertion, bool]] = []
+        theirs = self.base.table("complex")
+        if len(theirs):
+            rows = theirs.rows_of(nodes[nodes < FRESH])
+            found += ((node, a, False) for node, a in zip(rows["node"].tolist(), self.base.complex_of(rows)))
+        if len(self.inserted["complex"]):
+            rows = self.inserted["complex"].rows_of(nodes)
+            for node, ordinal in zip(rows["node"].tolist(), rows["ordinal"].tolist()):
+                found.append((node, self.batch.complex[ordinal - FRESH], True))
+        return found
+
+    def inserted_complex(self) -> list[Assertion]:
+        ordinals = np.unique(self.inserted["complex"].columns["ordinal"])
+        return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
+
+    def nodes(self) -> Ints:
+        """Every node of A ∪ A⁺."""
+        new = [table.columns["node"] for table in self.inserted.values()]
+        return np.unique(np.concatenate([self.base.nodes(), *new]))
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        found = self.base.nodes_of(terms)
+        if (found < 0).any():
+            fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
+            for i in np.flatnonzero(found < 0).tolist():
+                found[i] = fresh.get(terms[i], -1)
+        return found
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return _looked_up(nodes, self.base.terms_of, self.batch.terms)
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return _looked_up(literals, self.base.literals_of, self.batch.literals)
+
+    def scan(self, table: str) -> Iterator[Columns]:
+        """Every row, in chunks."""
+        yield from self.base.table(table).scan()
+        yield dict(self.inserted[table].columns)
+
+
+def _looked_up(ids, old, new):  # type: ignore[no-untyped-def]
+    """``old`` of the ids below `FRESH`, ``new`` at those from it on."""
+    is_new = ids >= FRESH
+    if not is_new.any():
+        return old(ids)
+    if is_new.all():
+        return [new[i] for i in (ids - FRESH).tolist()]
+    found = np.empty(len(ids), object)
+    found[~is_new] = _objects(old(ids[~is_new]))
+    found[is_new] = _objects([new[i] for i in (ids[is_new] - FRESH).tolist()])
+    return found.tolist()
+
+
+def _objects(values):  # type: ignore[no-untyped-def]
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
+
+

@@ -1,0 +1,79 @@
+"""Integers in place of literals, for a reasoner that must not see ours.
+
+The value space is split into the cells that the ranges generate; each named value gets an integer, each other cell a block of them, as
+long as the cell has values, up to the number that one element may need. A range becomes a union of such blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from shiq.datatypes.ranges import Formula
+from shiq.datatypes.setting import Setting
+from shiq.datatypes.values import DataValue
+from shiq.datatypes.worlds import Element
+from shiq.model import XSD, DataRange, Datatype, DatatypeRestriction, DataUnionOf, Literal
+
+_INTEGER = Datatype(XSD + "integer")
+
+
+@dataclass(frozen=True)
+class Proxies:
+    """``range`` and ``literal`` give what to say instead, in xsd:integer alone.
+
+    Integers beyond all blocks stand for nothing: they lie in no proxied range, not even in that of rdfs:Literal, and a
+    complement has to be among the ranges to have a proxy of its own.
+    """
+
+    range: Mapping[DataRange, DataRange]
+    literal: Mapping[Literal, Literal]
+
+
+def make_proxies(
+    ranges: Mapping[DataRange, Formula], literals: Mapping[Literal, DataValue], setting: Setting, largest: int
+) -> Proxies | None:
+    """Proxies for ``ranges`` and ``literals``, in a setting of exactly these; None if something about them is not decided."""
+    ground = setting.ground
+    if setting.opaque or ground.unknown:
+        return None
+    blocks: list[tuple[int, int, int]] = []  # first, last, signature
+    number_of: dict[DataValue, int] = {}
+    for value in setting.known:
+        signature = ground.signature(Element(frozenset([value])))
+        if signature is None:
+            return None
+        number_of[value] = len(number_of)
+        blocks.append((number_of[value], number_of[value], signature))
+    following = len(number_of)
+    for cell in setting.cells:
+        count = setting.count(cell, largest, ())
+        if count is None:
+            return None
+        if count > 0:
+            (signature,) = ground.signatures(cell)
+            blocks.append((following, following + int(count) - 1, signature))
+            following += int(count)
+    return Proxies(
+        {r: _integers((a, b) for a, b, mask in blocks if mask >> ground.formulas[formula] & 1) for r, formula in ranges.items()},
+        {literal: _literal(number_of[value]) for literal, value in literals.items()},
+    )
+
+
+def _literal(number: int) -> Literal:
+    return Literal(str(number), XSD + "integer")
+
+
+def _integers(blocks: Iterable[tuple[int, int]]) -> DataRange:
+    """The union of inclusive, increasing blocks; an empty interval if there are none."""
+    merged: list[tuple[int, int]] = []
+    for first, last in blocks:
+        if merged and merged[-1][1] + 1 == first:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    parts = tuple(
+        DatatypeRestriction(_INTEGER, ((XSD + "minInclusive", _literal(a)), (XSD + "maxInclusive", _literal(b))))
+        for a, b in merged or [(1, 0)]
+    )
+    return parts[0] if len(parts) == 1 else DataUnionOf(parts)

@@ -1,0 +1,182 @@
+"""One satisfiability question of `DataTheory`, from the quick ways out to the search over worlds.
+
+An element's asserted values, with the properties that lead to them, meet its ≥ and ≤ restrictions. Values and restrictions that no
+shared property connects do not matter to each other and are left out. THEORY 4, Data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from shiq.clause import DataAtLeast, DataAtMost
+from shiq.datatypes.ranges import holds
+from shiq.datatypes.setting import Setting, unanimous
+from shiq.datatypes.successors import Label, Limit, Need, Supply, solvable
+from shiq.datatypes.values import DataValue, IllTyped
+from shiq.datatypes.worlds import Element
+from shiq.model import OWL, Literal
+
+if TYPE_CHECKING:
+    from shiq.datatypes.theory import DataTheory
+
+TOP: Final = OWL + "topDataProperty"
+BOTTOM: Final = OWL + "bottomDataProperty"
+_NOTHING: Final[Label] = frozenset()
+
+
+class Question:
+    """See `DataTheory.satisfiable`."""
+
+    def __init__(
+        self,
+        theory: DataTheory,
+        at_least: Collection[DataAtLeast],
+        at_most: Collection[DataAtMost],
+        values: Collection[tuple[str, Literal]],
+        negative: Collection[tuple[str, Literal]],
+    ) -> None:
+        self.theory = theory
+        self.at_least = [need for need in at_least if need.n > 0]
+        self.at_most = list(at_most)
+        self.values = values
+        self.negative = negative
+        self.disjoint = theory.roles.disjoint_data
+        self.labels: dict[DataValue, Label] = {}
+        self.forbidden: dict[DataValue, Label] = {}
+
+    def up(self, property: str) -> Label:
+        return self.theory.roles.data_superproperties(property) | {TOP}
+
+    def answer(self) -> bool | None:
+        if not self._read_values():
+            return False
+        if self._is_impossible():
+            return False
+        if len(self.theory.roles.data_superproperties(TOP)) > 1:
+            return None  # owl:topDataProperty below another property: outside OWL 2 DL
+        whole = self._about_top()
+        if whole is False:
+            return False
+        self._drop_unconnected()
+        rest = self._without_needs() if not self.at_least else None
+        if rest is None:
+            rest = self._in_worlds()
+        return False if rest is False else None if whole is None else rest
+
+    def _read_values(self) -> bool:
+        """The asserted labels and the forbidden properties by value; False if a literal is ill-typed."""
+        for pairs, table in ((self.values, self.labels), (self.negative, self.forbidden)):
+            for property, literal in pairs:
+                value = self.theory.value(literal)
+                if isinstance(value, IllTyped):
+                    return False
+                more = self.up(property) if table is self.labels else frozenset((property,))
+                table[value] = table.get(value, _NOTHING) | more
+        return True
+
+    def _is_impossible(self) -> bool:
+        """A property that no value can have is asked for, or one value has what it must not."""
+        asked = [self.up(need.property) for need in self.at_least]
+        if any(BOTTOM in label or self._is_split(label) for label in (*asked, *self.labels.values())):
+            return True
+        if any(TOP in properties for properties in self.forbidden.values()):
+            return True
+        return any(label & self.forbidden.get(value, _NOTHING) for value, label in self.labels.items())
+
+    def _is_split(self, label: Label) -> bool:
+        """Two disjoint properties in one label."""
+        return any(p in label and q in label for p, q in self.disjoint)
+
+    def _about_top(self) -> bool | None:
+        """The restrictions on owl:topDataProperty, which speak of sizes alone, are decided and taken out."""
+        answer: bool | None = True
+        for need in self.at_least:
+            size = self.theory.size_up_to(need.range, need.n) if need.property == TOP else need.n
+            if size is not None and size < need.n:
+                return False
+            answer = None if size is None else answer
+        for limit in self.at_most:
+            size = self.theory.size_up_to(limit.range, limit.n + 1) if limit.property == TOP else 0
+            if size is not None and size > limit.n:
+                return False
+            answer = None if size is None else answer
+        self.at_least = [need for need in self.at_least if need.property != TOP]
+        self.at_most = [limit for limit in self.at_most if limit.property != TOP]
+        return answer
+
+    def _drop_unconnected(self) -> None:
+        """Leaves out what no other part of the question can notice."""
+        wanted = {p for need in self.at_least for p in self.up(need.property)}
+        reached = wanted.union(*self.labels.values()) - {TOP}
+        self.at_most = [limit for limit in self.at_most if limit.property in reached]
+        self.forbidden = {v: kept for v, ps in self.forbidden.items() if (kept := ps & reached)}
+        noticed = {limit.property for limit in self.at_most} | {p for ps in self.forbidden.values() for p in ps}
+        noticed |= {p for pair in self.disjoint for p in pair} | {need.property for need in self.at_least}
+        self.labels = {v: kept for v, label in self.labels.items() if (kept := label & noticed)}
+
+    def _without_needs(self) -> bool | None:
+        """With asserted values alone: counting them; None if that depends on which opaque values are equal or lie where."""
+        doubtful = False
+        opaque = any(v.is_opaque for v in (*self.labels, *self.forbidden))
+        if opaque and (self.forbidden or self.disjoint) and len({*self.labels, *self.forbidden}) > 1:
+            doubtful = True
+        for limit in self.at_most:
+            formula = self.theory.formula(limit.range)
+            certain = possible = 0
+            for value, label in self.labels.items():
+                if limit.property in label:
+                    member = holds(formula, value)
+                    certain += member is True and not value.is_opaque
+                    possible += member is not False
+            if certain > limit.n:
+                return False
+            doubtful |= possible > limit.n
+        return None if doubtful else True
+
+    def _in_worlds(self) -> bool | None:
+        ranges = [need.range for need in self.at_least] + [limit.range for limit in self.at_most]
+        formulas = [self.theory.formula(data_range) for data_range in ranges]
+        setting = self.theory.setting(formulas, {**self.labels, **self.forbidden})
+        if setting is None:
+            return None
+        bit = setting.ground.formulas
+        count = len(self.at_least)
+        needs = tuple(Need(a.n, a.property, self.up(a.property), bit[f]) for a, f in zip(self.at_least, formulas))
+        limits = tuple(Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:]))
+        answer = unanimous(
+            found for world in setting.worlds() if (found := self._in_world(setting, world, needs, limits)) != math.inf
+        )
+        return None if answer is None else bool(answer)
+
+    def _in_world(
+        self, setting: Setting, world: Sequence[Element], needs: tuple[Need, ...], limits: tuple[Limit, ...]
+    ) -> float | None:
+        """Whether the question is satisfiable in one world (0, 1 or None); inf if the world is impossible."""
+        named: Counter[tuple[int, Label, Label]] = Counter()
+        for element in world:
+            signature = setting.ground.signature(element)
+            if signature is None:
+                return None
+            label = _NOTHING.union(*(self.labels.get(name, _NOTHING) for name in element.names))
+            forbidden = _NOTHING.union(*(self.forbidden.get(name, _NOTHING) for name in element.names))
+            named[signature, label, forbidden] += 1
+        fewest = [Supply(signature, n, label, forbidden) for (signature, label, forbidden), n in named.items()]
+        most = list(fewest)
+        demand = sum(need.n for need in needs)
+        for cell in setting.cells:
+            left = setting.count(cell, demand, world)
+            if left is not None and left < 0:
+                return math.inf
+            signatures = setting.ground.signatures(cell)
+            for signature in signatures if left != 0 else ():
+                most.append(Supply(signature, demand if left is None else left))
+                if left is not None and len(signatures) == 1:
+                    fewest.append(most[-1])
+        if solvable(needs, limits, tuple(fewest), self.disjoint):
+            return True
+        if len(fewest) == len(most):
+            return solvable(needs, limits, tuple(most), self.disjoint)
+        return None if solvable(needs, limits, tuple(most), self.disjoint) is not False else False

@@ -1,0 +1,227 @@
+"""Data ranges as Boolean formulas over value sets.
+
+Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed meaning (an unknown
+datatype, a malformed restriction, a pattern that cannot be followed) becomes an *unknown* leaf: an arbitrary set, of which
+only this is assumed, that it holds the literals typed with it.
+Source: OWL 2 structural specification, sections 7 and 9.4; THEORY 2.4, Data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shiq.datatypes.datatype_map import LITERAL, TYPES, FacetError, UndecidedFacetError, facet_set, value_of
+from shiq.datatypes.values import DataValue, IllTyped, ValueSet
+from shiq.model import (
+    DataComplementOf,
+    DataIntersectionOf,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    DataUnionOf,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value set of one space; ``datatype`` is its IRI if it is a whole datatype."""
+
+    space: str
+    values: ValueSet
+    datatype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An arbitrary set of values, the same wherever ``source`` occurs."""
+
+    source: DataRange
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    values: frozenset[DataValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Formula, ...]
+
+
+Leaf: TypeAlias = Known | Unknown | Enumeration
+Formula: TypeAlias = Leaf | Not | And | Or
+
+EVERY_VALUE = And(())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A data range as a formula, what is wrong with it, and the datatypes in it that are not known."""
+
+    formula: Formula
+    malformed: str | None
+    unknown_datatypes: frozenset[str]
+
+
+def read_range(data_range: DataRange, definitions: Mapping[str, DataRange]) -> Reading:
+    """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the first fault is told."""
+    reader = _Reader(definitions)
+    try:
+        formula = reader.read(data_range)
+    except RecursionError:
+        return Reading(Unknown(data_range), "the data range is nested too deeply", frozenset())
+    return Reading(formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown))
+
+
+class _Reader:
+    def __init__(self, definitions: Mapping[str, DataRange]) -> None:
+        self.definitions = definitions
+        self.faults: list[str] = []
+        self.unknown: set[str] = set()
+        self.unfolding: list[str] = []
+
+    def fault(self, data_range: DataRange, message: str) -> Formula:
+        self.faults.append(message)
+        return Unknown(data_range)
+
+    def read(self, data_range: DataRange) -> Formula:
+        match data_range:
+            case Datatype(iri):
+                return self.datatype(iri)
+            case DataIntersectionOf(operands):
+                return And(tuple(self.read(operand) for operand in operands))
+            case DataUnionOf(operands):
+                return Or(tuple(self.read(operand) for operand in operands))
+            case DataComplementOf(operand):
+                return Not(self.read(operand))
+            case DataOneOf():
+                return self.enumeration(data_range)
+            case DatatypeRestriction():
+                return self.restriction(data_range)
+        raise TypeError(data_range)
+
+    def datatype(self, iri: str) -> Formula:
+        if iri == LITERAL:
+            return EVERY_VALUE
+        known = TYPES.get(iri)
+        if known is not None:
+            if iri in self.definitions:
+                self.faults.append(f"{known.name} is redefined; it keeps its own meaning")
+            return Known(known.space, known.values, iri)
+        definition = self.definitions.get(iri)
+        if definition is None:
+            self.unknown.add(iri)
+            return Unknown(Datatype(iri))
+        if iri in self.unfolding:
+            return self.fault(Datatype(iri), f"the definition of <{iri}> is cyclic")
+        self.unfolding.append(iri)
+        formula = self.read(definition)
+        self.unfolding.pop()
+        return formula
+
+    def enumeration(self, data_range: DataOneOf) -> Formula:
+        values = []
+        for literal in data_range.literals:
+            value = value_of(literal)
+            if isinstance(value, IllTyped):
+                return self.fault(data_range, f"ill-typed literal in an enumeration: {value.reason}")
+            if value.is_opaque and literal.datatype not in TYPES and literal.datatype not in self.definitions:
+                self.unknown.add(literal.datatype)
+            values.append(value)
+        return Enumeration(frozenset(values))
+
+    def restriction(self, data_range: DatatypeRestriction) -> Formula:
+        base = self.datatype(data_range.datatype.iri)
+        if not data_range.facets:
+            return base
+        if not isinstance(base, Known) or not base.datatype:
+            if isinstance(base, Unknown) and data_range.datatype.iri in self.unknown:
+                return And((base, Unknown(data_range)))
+            return self.fault(
+                data_range, f"<{data_range.datatype.iri}> takes no facets: it is not a datatype of the datatype map"
+            )
+        values = base.values
+        undecided: list[Formula] = []
+        for facet, literal in data_range.facets:
+            try:
+                values = values.meet(facet_set(base.datatype, facet, literal))
+            except FacetError as error:
+                return self.fault(data_range, str(error))
+            except UndecidedFacetError:
+                undecided.append(Unknown(DatatypeRestriction(data_range.datatype, ((facet, literal),))))
+        return And((Known(base.space, values), *undecided)) if undecided else Known(base.space, values)
+
+
+def leaves(formula: Formula) -> Iterator[Leaf]:
+    """The leaves of ``formula``, each as often as it occurs."""
+    match formula:
+        case Not(operand):
+            yield from leaves(operand)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from leaves(operand)
+        case _:
+            yield formula
+
+
+def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | None:
+    """The three-valued truth of ``formula``, given that of its leaves."""
+    match formula:
+        case Not(operand):
+            value = evaluate(operand, truth)
+            return None if value is None else not value
+        case And(operands):
+            undecided = False
+            for operand in operands:
+                value = evaluate(operand, truth)
+                if value is False:
+                    return False
+                undecided |= value is None
+            return None if undecided else True
+        case Or(operands):
+            undecided = False
+            for operand in operands:
+                value = evaluate(operand, truth)
+                if value is True:
+                    return True
+                undecided |= value is None
+            return None if undecided else False
+    return truth(formula)
+
+
+def holds(formula: Formula, value: DataValue) -> bool | None:
+    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that depends on them."""
+
+    def truth(leaf: Leaf) -> bool | None:
+        match leaf:
+            case Known(space, values, datatype):
+                if value.is_opaque:
+                    return True if _datatype(value) == datatype else None
+                return values.has(value.key) if value.space == space else False
+            case Enumeration(members):
+                if value in members:
+                    return True
+                return None if members and (value.is_opaque or any(m.is_opaque for m in members)) else False
+            case Unknown(source):
+                return True if value.is_opaque and source == Datatype(_datatype(value)) else None
+
+    return evaluate(formula, truth)
+
+
+def _datatype(value: DataValue) -> str:
+    """The datatype of an opaque value."""
+    assert isinstance(value.key, tuple)
+    return str(value.key[0])

@@ -1,0 +1,199 @@
+"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions can be met together.
+
+Answers are exact; None means that an answer rests on something opaque or is not decided here.
+
+>>> from shiq.model import XSD, DataComplementOf, Datatype
+>>> theory, byte = DataTheory(), Datatype(XSD + "byte")
+>>> only_bytes = DataAtMost(0, "urn:p", DataComplementOf(byte))
+>>> [theory.satisfiable([DataAtLeast(n, "urn:p", byte)], [only_bytes], []) for n in (256, 257)]
+[True, False]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Final, TypeAlias, TypeVar
+
+from shiq.clause import DataAtLeast, DataAtMost
+from shiq.datatypes.cells import TooManyError
+from shiq.datatypes.datatype_map import value_of
+from shiq.datatypes.proxies import Proxies, make_proxies
+from shiq.datatypes.question import Question
+from shiq.datatypes.ranges import EVERY_VALUE, Formula, Reading, holds, read_range
+from shiq.datatypes.setting import Ground, Setting, unanimous
+from shiq.datatypes.values import DataValue, IllTyped
+from shiq.datatypes.worlds import Element
+from shiq.model import TOP_DATATYPE, DataRange, Datatype, Literal
+from shiq.roles import RoleBox
+
+#: Entries of a memo before it is emptied: inputs are unbounded, ranges and datatypes are not.
+_MEMO: Final = 100_000
+
+K = TypeVar("K")
+V = TypeVar("V")
+_Call: TypeAlias = tuple[
+    frozenset[DataAtLeast], frozenset[DataAtMost], frozenset[tuple[str, Literal]], frozenset[tuple[str, Literal]]
+]
+
+
+def _remember(memo: dict[K, V], key: K, value: V) -> V:
+    if len(memo) >= _MEMO:
+        memo.clear()
+    memo[key] = value
+    return value
+
+
+class DataTheory:
+    """The OWL 2 datatype map with ``definitions`` (DatatypeDefinition axioms) and the data properties of ``roles``."""
+
+    def __init__(self, definitions: Mapping[str, DataRange] | None = None, roles: RoleBox | None = None) -> None:
+        self.definitions = dict(definitions or {})
+        self.roles = roles or RoleBox()
+        self._values: dict[Literal, DataValue | IllTyped] = {}
+        self._readings: dict[DataRange, Reading] = {}
+        self._members: dict[tuple[DataRange, Literal], bool | None] = {}
+        self._grounds: dict[frozenset[Formula], Ground] = {}
+        self._sizes: dict[tuple[DataRange, float], float | None] = {}
+        self._calls: dict[_Call, bool | None] = {}
+
+    # --- values -------------------------------------------------------------------------------
+
+    def value(self, literal: Literal) -> DataValue | IllTyped:
+        """What ``literal`` denotes; an opaque value if its datatype is unknown."""
+        found = self._values.get(literal)
+        return found if found is not None else _remember(self._values, literal, value_of(literal))
+
+    def same(self, first: Literal, second: Literal) -> bool | None:
+        """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0 floats do not).
+
+        None if one is opaque (unless the literals are alike), or if one denotes nothing.
+        """
+        if first == second:
+            return True
+        a, b = self.value(first), self.value(second)
+        if isinstance(a, IllTyped) or isinstance(b, IllTyped):
+            return None
+        if a == b:
+            return True
+        return None if a.is_opaque or b.is_opaque else False
+
+    def contains(self, range: DataRange, literal: Literal) -> bool | None:
+        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not decided."""
+        key = (range, literal)
+        if key in self._members:
+            return self._members[key]
+        value = self.value(literal)
+        answer = False if isinstance(value, IllTyped) else holds(self.formula(range), value)
+        return _remember(self._members, key, answer)
+
+    # --- ranges -------------------------------------------------------------------------------
+
+    def reading(self, range: DataRange) -> Reading:
+        """``range`` with the definitions unfolded."""
+        found = self._readings.get(range)
+        return found if found is not None else _remember(self._readings, range, read_range(range, self.definitions))
+
+    def formula(self, range: DataRange) -> Formula:
+        return self.reading(range).formula
+
+    def unknown_datatypes(self, range: DataRange) -> frozenset[str]:
+        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing defines: they are opaque."""
+        return self.reading(range).unknown_datatypes
+
+    def malformed(self, range: DataRange) -> str | None:
+        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed or incomparable facet
+        value, an ill-typed enumerated literal, a cyclic definition. What is malformed is treated as an unknown set."""
+        return self.reading(range).malformed
+
+    def size(self, range: DataRange) -> float | None:
+        """The number of values in ``range``, math.inf if there are infinitely many, None if not decided."""
+        return self.size_up_to(range, math.inf)
+
+    def size_up_to(self, range: DataRange, limit: float) -> float | None:
+        """min(size, limit): cheaper than `size`, and decided more often."""
+        key = (range, limit)
+        if key not in self._sizes:
+            _remember(self._sizes, key, self._count(self.formula(range), limit))
+        return self._sizes[key]
+
+    def _count(self, formula: Formula, limit: float) -> float | None:
+        setting = self.setting([formula], ())
+        if setting is None:
+            return None
+        return unanimous(n for world in setting.worlds() if (n := self._count_in(setting, world, limit)) != -1)
+
+    def _count_in(self, setting: Setting, world: list[Element], limit: float) -> float | None:
+        """The count in one world; -1 if the world is impossible."""
+        counts: list[float] = []
+        undecided = False
+        for element in world:
+            signature = setting.ground.signature(element)
+            undecided |= signature is None
+            counts.append(signature or 0)
+        for cell in setting.cells:
+            left = setting.count(cell, limit, world)
+            if left is not None and left < 0:
+                return -1
+            signatures = setting.ground.signatures(cell)
+            if left == 0 or signatures == (0,):
+                continue
+            if left is None or len(signatures) > 1:
+                undecided = True
+            else:
+                counts.append(left)
+        total = min(sum(counts), limit)
+        return None if undecided and total < limit else total
+
+    # --- questions ----------------------------------------------------------------------------
+
+    def ground(self, formulas: Collection[Formula]) -> Ground:
+        """What ``formulas`` alone decide of a question."""
+        key = frozenset(formulas)
+        if key not in self._grounds:
+            _remember(self._grounds, key, Ground(formulas))
+        return self._grounds[key]
+
+    def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None:
+        """The setting of a question about ``formulas`` and the values ``named``; None if it is too large."""
+        try:
+            setting = Setting(self.ground(formulas), named, lambda iri: self.formula(Datatype(iri)))
+        except TooManyError:
+            return None
+        return None if setting.is_too_large else setting
+
+    def satisfiable(
+        self,
+        at_least: Collection[DataAtLeast],
+        at_most: Collection[DataAtMost],
+        values: Collection[tuple[str, Literal]],
+        negative: Collection[tuple[str, Literal]] = (),
+    ) -> bool | None:
+        """Whether one element can have data successors so that all restrictions and (negative) assertions on it hold.
+
+        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of the element. The hierarchy ⊑*
+        and the disjointness of data properties count, and so do owl:topDataProperty and owl:bottomDataProperty. An
+        ill-typed literal in either makes it False. True and False are exact; None: it rests on something opaque or undecided.
+        Source: THEORY 4, Data.
+        """
+        key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
+        if key in self._calls:
+            return self._calls[key]
+        return _remember(self._calls, key, Question(self, *key).answer())
+
+    def proxies(self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int) -> Proxies | None:
+        """Integers to stand for the values, so that satisfiability stays the same for a reasoner that sees only these.
+
+        ``largest``: at least the number of data successors that one element may need. rdfs:Literal is always among the
+        ranges that get a proxy, and must be sent as such. None if a literal is ill-typed, or a membership, size or identity
+        is not decided.
+        """
+        values: dict[Literal, DataValue] = {}
+        for literal in literals:
+            value = self.value(literal)
+            if isinstance(value, IllTyped):
+                return None
+            values[literal] = value
+        formulas = {r: self.formula(r) for r in (*ranges, TOP_DATATYPE)}
+        setting = self.setting([*formulas.values(), EVERY_VALUE], tuple(values.values()))
+        return None if setting is None else make_proxies(formulas, values, setting, largest)

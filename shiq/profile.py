@@ -1,0 +1,331 @@
+"""What lies inside SHIQ(D), what does not, and why; and what can be brought inside without changing its meaning.
+
+Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY 2.6.
+
+>>> r, s, A = ObjectProperty("urn:r"), ObjectProperty("urn:s"), Class("urn:A")
+>>> inside, outside = split_axioms([SubObjectPropertyChain((r, r), r), SubObjectPropertyChain((r, s), s)])
+>>> inside
+[TransitiveObjectProperty(property=ObjectProperty(iri='urn:r'))]
+>>> [(kind, message) for _, kind, message in outside]
+[('outside-shiq', 'a property chain (SubObjectPropertyOf with ObjectPropertyChain) is outside SHIQ(D)')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
+from shiq.expressivity import constructs, expressivity
+from shiq.model import (
+    THING,
+    Assertion,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    ClassAssertion,
+    ClassExpression,
+    DataOneOf,
+    DataProperty,
+    DataPropertyAssertion,
+    DataRange,
+    Datatype,
+    DatatypeDefinition,
+    DatatypeRestriction,
+    DisjointObjectProperties,
+    FunctionalObjectProperty,
+    HasKey,
+    InverseFunctionalObjectProperty,
+    IrreflexiveObjectProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
+    ObjectIntersectionOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectPropertyExpression,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+    ReflexiveObjectProperty,
+    Signature,
+    SubObjectPropertyChain,
+    SubObjectPropertyOf,
+    TransitiveObjectProperty,
+)
+from shiq.nominals import without_nominals
+from shiq.roles import Role, RoleBox, role_box, role_of
+from shiq.signature import parts
+
+__all__ = ["constructs", "expressivity", "punned", "split_assertions", "split_axioms"]
+
+#: A kind of `shiq.verdict.KINDS` and what is wrong.
+Finding: TypeAlias = tuple[str, str]
+
+_OUTSIDE = {
+    ObjectOneOf: "the nominal ObjectOneOf",
+    ObjectHasValue: "ObjectHasValue (a nominal)",
+    ObjectHasSelf: "ObjectHasSelf",
+    ReflexiveObjectProperty: "ReflexiveObjectProperty",
+    SubObjectPropertyChain: "a property chain (SubObjectPropertyOf with ObjectPropertyChain)",
+    HasKey: "HasKey",
+}
+_CARDINALITIES = (ObjectMinCardinality, ObjectMaxCardinality, ObjectExactCardinality)
+
+
+def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom, str, str]]]:
+    """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
+
+    Call it once all sources are together. Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
+    properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms that these leave alone are
+    returned as they are. An axiom with an unknown datatype, and the first with an IRI as a second kind of property (or as class
+    and datatype), is inside and reported too; any other reported axiom is not inside.
+
+    Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``, ``unknown-datatype``, ``punning``.
+    """
+    reported: list[tuple[Axiom, str, str]] = []
+    candidates: list[Axiom] = []
+    for axiom in axioms:
+        for plain in without_built_in(_without_trivial_chain(axiom)):
+            outside = _outside(plain)
+            if outside:
+                reported.append((axiom, "outside-shiq", outside))
+            else:
+                candidates.append(plain)
+    roles = role_box(candidates)
+    data = _Data(candidates)
+    inside: list[Axiom] = []
+    for axiom in candidates:
+        plain = _on_simple_roles(axiom, roles)
+        refusal = _not_simple(plain, roles) or data.refusal(plain)
+        if refusal:
+            reported.append((axiom, *refusal))
+        else:
+            inside.append(plain)
+    data = _Data(inside)
+    reported += [(axiom, *finding) for axiom in inside for finding in data.unknown(axiom)]
+    return inside, reported + _punning(inside)
+
+
+def split_assertions(
+    assertions: Sequence[Assertion], axioms: Sequence[Axiom] = ()
+) -> tuple[list[Assertion], list[tuple[Assertion, str, str]]]:
+    """The assertions inside SHIQ(D), in order, and what is wrong with others: (assertion, kind, message).
+
+    ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name another individual are
+    rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b} are ¬r(a,b), a:{b} is a = b, a:¬{b,c} is a ≠ b and a ≠ c,
+    a:∃r.Self is r(a,a); conjunctions of such are taken apart, and only their parts that remain are reported. An assertion with
+    an unknown datatype is inside and reported too; the literals of plain data assertions are passed over here.
+    """
+    roles = role_box(axioms)
+    data = _Data(axioms)
+    inside: list[Assertion] = []
+    reported: list[tuple[Assertion, str, str]] = []
+    for assertion in assertions:
+        for plain in assertion_without_built_in(assertion):
+            for part in without_nominals(plain):
+                if isinstance(part, ClassAssertion) and not isinstance(part.expression, Class):
+                    part = ClassAssertion(_expression_on_simple_roles(part.expression, roles), part.individual)
+                outside = _outside(part)
+                refusal = ("outside-shiq", outside) if outside else _not_simple(part, roles) or data.refusal(part)
+                if refusal:
+                    reported.append((part, *refusal))
+                    continue
+                inside.append(part)
+                if not isinstance(part, DataPropertyAssertion):
+                    reported += [(part, *finding) for finding in data.unknown(part)]
+    return inside, reported
+
+
+def punned(signature: Signature) -> list[tuple[str, str]]:
+    """The IRIs that ``signature`` has as two kinds of property, or as class and datatype: (IRI, message), sorted."""
+    kinds = {
+        "object property": signature.object_properties,
+        "data property": signature.data_properties,
+        "annotation property": signature.annotation_properties,
+        "class": signature.classes,
+        "datatype": signature.datatypes,
+    }
+    pairs = [
+        ("object property", "data property"),
+        ("object property", "annotation property"),
+        ("data property", "annotation property"),
+        ("class", "datatype"),
+    ]
+    return sorted((iri, f"<{iri}> is used as {a} and as {b}") for a, b in pairs for iri in kinds[a] & kinds[b])
+
+
+# --- constructs -------------------------------------------------------------------------------------
+
+
+def _without_trivial_chain(axiom: Axiom) -> Axiom:
+    match axiom:
+        case SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
+            return TransitiveObjectProperty(sup)
+        case SubObjectPropertyChain((sub,), sup):
+            return SubObjectPropertyOf(sub, sup)
+    return axiom
+
+
+def _outside(value: Axiom | Assertion) -> str:
+    """Why ``value`` is outside SHIQ(D), or ""."""
+    for part in parts(value):
+        if type(part) in _OUTSIDE:
+            return f"{_OUTSIDE[type(part)]} is outside SHIQ(D)"
+        if isinstance(part, ObjectProperty | DataProperty) and part.iri in TOP | BOTTOM:
+            return f"owl:{part.iri.rpartition('#')[2]}, used like this, is outside SHIQ(D)"
+    return ""
+
+
+def _punning(axioms: Iterable[Axiom]) -> list[tuple[Axiom, str, str]]:
+    """Each IRI that stands for two kinds, with the first axiom in which it is the second of them."""
+    seen: dict[tuple[str, str], str] = {}
+    told: set[str] = set()
+    found: list[tuple[Axiom, str, str]] = []
+    for axiom in axioms:
+        for part in parts(axiom):
+            match part:
+                case ObjectProperty(iri):
+                    group, kind = "property", "object property"
+                case DataProperty(iri):
+                    group, kind = "property", "data property"
+                case Class(iri):
+                    group, kind = "", "class"
+                case Datatype(iri):
+                    group, kind = "", "datatype"
+                case _:
+                    continue
+            before = seen.setdefault((group, iri), kind)
+            if before != kind and iri not in told:
+                told.add(iri)
+                found.append((axiom, "punning", f"<{iri}> is used as {before} and as {kind}"))
+    return found
+
+
+# --- simple roles -----------------------------------------------------------------------------------
+
+
+def _on_simple_roles(axiom: Axiom, roles: RoleBox) -> Axiom:
+    """``axiom`` with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃, ⊤ and ∀¬."""
+    if not any(isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property)) for part in parts(axiom)):
+        return axiom
+    changed: dict[str, Any] = {}
+    for name in type(axiom).__match_args__:
+        value = getattr(axiom, name)
+        if isinstance(value, tuple):
+            changed[name] = tuple(_expression_on_simple_roles(member, roles) for member in value)
+        else:
+            changed[name] = _expression_on_simple_roles(value, roles)
+    return replace(axiom, **changed)
+
+
+def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
+    """The same for a class expression; anything else is returned as it is."""
+
+    def rewritten(operand: ClassExpression) -> Any:
+        return _expression_on_simple_roles(operand, roles)
+
+    match expression:
+        case ObjectIntersectionOf(operands) | ObjectUnionOf(operands):
+            return type(expression)(tuple(map(rewritten, operands)))
+        case ObjectComplementOf(operand):
+            return ObjectComplementOf(rewritten(operand))
+        case ObjectSomeValuesFrom(property, filler) | ObjectAllValuesFrom(property, filler):
+            return type(expression)(property, rewritten(filler))
+        case ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(role_of(property)):
+            return ObjectSomeValuesFrom(property, rewritten(filler)) if n else THING
+        case ObjectMaxCardinality(0, property, filler) | ObjectExactCardinality(0, property, filler) if not roles.is_simple(
+            role_of(property)
+        ):
+            return ObjectAllValuesFrom(property, ObjectComplementOf(rewritten(filler)))
+        case (
+            ObjectMinCardinality(n, property, filler)
+            | ObjectMaxCardinality(n, property, filler)
+            | ObjectExactCardinality(n, property, filler)
+        ):
+            return type(expression)(n, property, rewritten(filler))
+    return expression
+
+
+def _simple_needed(value: Axiom | Assertion) -> Iterator[tuple[ObjectPropertyExpression, str]]:
+    """Every role in ``value`` that has to be simple, and for what."""
+    match value:
+        case FunctionalObjectProperty(property):
+            yield property, "a functional role"
+        case InverseFunctionalObjectProperty(property):
+            yield property, "an inverse functional role"
+        case AsymmetricObjectProperty(property):
+            yield property, "an asymmetric role"
+        case IrreflexiveObjectProperty(property):
+            yield property, "an irreflexive role"
+        case DisjointObjectProperties(properties):
+            yield from ((property, "a disjoint role") for property in properties)
+    for part in parts(value):
+        if isinstance(part, _CARDINALITIES):
+            yield part.property, f"a role in {type(part).__name__}({part.cardinality} …)"
+
+
+def _not_simple(value: Axiom | Assertion, roles: RoleBox) -> Finding | None:
+    for property, use in _simple_needed(value):
+        role = role_of(property)
+        transitive = sorted(roles.subroles(role) & roles.transitive)
+        if transitive:
+            why = "is transitive" if role in transitive else f"has the transitive subrole {_shown(transitive[0])}"
+            return "non-simple-role", f"{use} must be simple, but {_shown(role)} {why}"
+    return None
+
+
+def _shown(role: Role) -> str:
+    return f"the inverse of <{role.iri}>" if role.inverted else f"<{role.iri}>"
+
+
+# --- data -------------------------------------------------------------------------------------------
+
+
+class _Data:
+    """What the datatype layer says of data ranges and literals, given the datatype definitions among ``axioms``."""
+
+    def __init__(self, axioms: Iterable[Axiom]) -> None:
+        from shiq.datatypes import DataTheory, is_known
+
+        self._is_known = is_known
+        self._definitions: dict[str, DataRange] = {}
+        for axiom in axioms:
+            if isinstance(axiom, DatatypeDefinition):
+                self._definitions.setdefault(axiom.datatype.iri, axiom.range)
+        definitions: Mapping[str, DataRange] = self._definitions
+        self._theory = DataTheory(definitions)
+
+    def refusal(self, value: Axiom | Assertion) -> Finding | None:
+        """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet, a cyclic definition."""
+        if isinstance(value, DataPropertyAssertion | NegativeDataPropertyAssertion):
+            return None
+        from shiq.datatypes import IllTyped
+
+        if isinstance(value, DatatypeDefinition):
+            if self._definitions[value.datatype.iri] != value.range:
+                return "malformed", f"<{value.datatype.iri}> is defined twice, differently"
+            if fault := self._theory.malformed(value.datatype):
+                return "malformed", fault
+        for part in parts(value):
+            if isinstance(part, Literal) and isinstance(typed := self._theory.value(part), IllTyped):
+                return "ill-typed", typed.reason
+            if isinstance(part, DatatypeRestriction | DataOneOf) and (fault := self._theory.malformed(part)):
+                return "malformed", fault
+        return None
+
+    def unknown(self, value: Axiom | Assertion) -> list[Finding]:
+        """The datatypes in ``value`` that are neither known nor defined."""
+        names: dict[str, None] = {}
+        for part in parts(value):
+            if isinstance(part, Datatype) and part.iri not in self._definitions and not self._is_known(part.iri):
+                names[part.iri] = None
+            elif isinstance(part, Literal) and not self._is_known(part.datatype):
+                names[part.datatype] = None
+        return [("unknown-datatype", f"nothing defines the datatype <{name}>: its values are opaque") for name in names]

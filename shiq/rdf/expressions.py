@@ -1,0 +1,446 @@
+"""Class expressions, data ranges and property expressions from triples, without recursion.
+
+Each construct is a generator that asks for its operands by ``yield`` and is resumed with their values; a loop drives them, so
+that depth costs no stack. Every expression remembers its triples.
+
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from shiq.model import (
+    NOTHING,
+    OWL,
+    RDFS,
+    THING,
+    TOP_DATATYPE,
+    XSD,
+    Class,
+    ClassExpression,
+    DataAllValuesFrom,
+    DataComplementOf,
+    DataExactCardinality,
+    DataHasValue,
+    DataIntersectionOf,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataOneOf,
+    DataProperty,
+    DataRange,
+    DataSomeValuesFrom,
+    Datatype,
+    DatatypeRestriction,
+    DataUnionOf,
+    Literal,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
+    ObjectIntersectionOf,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectPropertyExpression,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+)
+from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.kinds import DATA, OBJECT, Kinds
+from shiq.rdf.triples import Term, shown
+from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, PLAIN_CLASSES, TYPE, is_reserved
+
+#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must not break down later.
+MAX_DEPTH = 200
+MAX_SIZE = 1_000_000
+
+CLASS, RANGE = "class", "range"
+Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
+Request: TypeAlias = tuple[str, Term]
+Build: TypeAlias = Generator[Request, Any, Any]
+
+_ON_PROPERTY, _ON_PROPERTIES = OWL + "onProperty", OWL + "onProperties"
+_ON_CLASS, _ON_DATA_RANGE = OWL + "onClass", OWL + "onDataRange"
+_CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "Restriction"))
+_RANGE_TYPES = frozenset((RDFS + "Datatype", OWL + "DataRange", RDFS + "Class"))
+_INTEGERS = frozenset(
+    XSD + name
+    for name in "integer nonNegativeInteger positiveInteger nonPositiveInteger long int short byte unsignedLong unsignedInt "
+    "unsignedShort unsignedByte string".split()
+)
+_OBJECT_CARDINALITY = {"min": ObjectMinCardinality, "max": ObjectMaxCardinality, "exact": ObjectExactCardinality}
+_DATA_CARDINALITY = {"min": DataMinCardinality, "max": DataMaxCardinality, "exact": DataExactCardinality}
+
+
+@dataclass
+class _Built:
+    """A finished expression: its value, its own triples, the expressions inside, and its measures as a tree."""
+
+    value: Any
+    triples: list[int]
+    inside: list[Key]
+    depth: int
+    size: int
+
+
+@dataclass
+class _Frame:
+    key: Key
+    triples: list[int]
+    steps: Build
+    inside: list[Key] = field(default_factory=list)
+    depth: int = 1
+    size: int = 1
+
+
+class Expressions:
+    """Builds expressions of one graph; each node once."""
+
+    def __init__(self, graph: Graph, kinds: Kinds) -> None:
+        self._graph = graph
+        self._kinds = kinds
+        self._built: dict[Key, _Built | UnmappedError] = {}
+
+    # --- what callers ask for ---
+
+    def class_expression(self, node: Term, used: list[Key]) -> ClassExpression:
+        """The class expression at ``node``; its key is put into ``used``. Raises: UnmappedError."""
+        return self._run(CLASS, node, used)  # type: ignore[no-any-return]
+
+    def data_range(self, node: Term, used: list[Key]) -> DataRange:
+        """The data range at ``node``. Raises: UnmappedError."""
+        return self._run(RANGE, node, used)  # type: ignore[no-any-return]
+
+    def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
+        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the like. Raises: UnmappedError."""
+        return self._drive((RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used)
+
+    def object_property(self, node: Term, triples: list[int]) -> ObjectPropertyExpression:
+        """The object property expression at ``node``; its triples are put into ``triples``. Raises: UnmappedError."""
+        if not isinstance(node, str):
+            raise UnmappedError("malformed", f"the literal {shown(node)} where a property is expected")
+        if not node.startswith("_:"):
+            self._expect(node, OBJECT)
+            return ObjectProperty(node)
+        inverse = self._graph.only(node, OWL + "inverseOf", "owl:inverseOf")
+        named = self._graph.objects[inverse]
+        if not isinstance(named, str) or named.startswith("_:"):
+            raise UnmappedError("malformed", f"an inverse of {shown(named)}, which is no named property")
+        self._expect(named, OBJECT)
+        triples += (inverse, *self._graph.find(node, TYPE))
+        return ObjectInverseOf(ObjectProperty(named))
+
+    def data_property(self, node: Term) -> DataProperty:
+        """The data property at ``node``. Raises: UnmappedError."""
+        if not isinstance(node, str) or node.startswith("_:"):
+            raise UnmappedError("malformed", f"{shown(node)} where a data property is expected")
+        self._expect(node, DATA)
+        return DataProperty(node)
+
+    def property_kind(self, node: Term) -> str:
+        """`OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError where that is not known."""
+        if not isinstance(node, str):
+            raise UnmappedError("malformed", f"the literal {shown(node)} where a property is expected")
+        if node.startswith("_:"):
+            return OBJECT
+        kind = self._kinds.property_kind(node)
+        if not kind:
+            raise UnmappedError(
+                "undeclared",
+                f"nothing says whether <{node}> is an object property or a data property",
+                "declare it as owl:ObjectProperty or owl:DatatypeProperty",
+            )
+        return kind
+
+    def _expect(self, iri: str, kind: str) -> None:
+        found = self.property_kind(iri)
+        if found != kind:
+            article = "an object" if kind == OBJECT else f"a {kind}"
+            raise UnmappedError("malformed", f"the {found} property <{iri}> where {article} property is expected")
+
+    def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
+        """The triples of the expressions ``keys`` and of all inside them, but for those in ``done``, which grows."""
+        stack = list(keys)
+        while stack:
+            key = stack.pop()
+            built = self._built.get(key)
+            if key not in done and isinstance(built, _Built):
+                done.add(key)
+                yield from built.triples
+                stack += built.inside
+
+    def defining(self, node: str) -> list[int]:
+        """The triples that say what ``node`` is: an operator, or the filler of a restriction."""
+        by_predicate = self._graph.by_subject.get(node, {})
+        restricts = _ON_PROPERTY in by_predicate or _ON_PROPERTIES in by_predicate
+        found: list[int] = []
+        for predicate, indexes in by_predicate.items():
+            if predicate in OPERATORS or predicate == OWL + "onDatatype" or (restricts and predicate in FILLERS):
+                found += indexes
+        return found
+
+    # --- the loop ---
+
+    def _run(self, sort: str, node: Term, used: list[Key]) -> Any:
+        leaf = self._leaf(sort, node)
+        return leaf if leaf is not None else self._drive((sort, str(node), -1), used)
+
+    def _drive(self, wanted: Key, used: list[Key]) -> Any:
+        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node inside itself is an error."""
+        used.append(wanted)
+        if wanted not in self._built:
+            stack = [self._frame(wanted)]
+            open_keys = {wanted}
+            answer: Any = None
+            problem: UnmappedError | None = None
+            while stack:
+                frame = stack[-1]
+                try:
+                    sort, node = frame.steps.throw(problem) if problem is not None else frame.steps.send(answer)
+                    answer, problem = self._leaf(sort, node), None
+                    if answer is None:
+                        answer = self._ask(frame, (sort, str(node), -1), stack, open_keys)
+                except StopIteration as finished:
+                    answer = self._finish(frame, finished.value)
+                    open_keys.discard(stack.pop().key)
+                    problem = self._absorb(stack[-1], frame.key) if stack else None
+                except UnmappedError as error:
+                    problem = self._built[frame.key] = error
+                    open_keys.discard(stack.pop().key)
+        built = self._built[wanted]
+        if isinstance(built, UnmappedError):
+            raise built
+        return built.value
+
+    def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
+        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin it with."""
+        known = self._built.get(key)
+        if isinstance(known, _Built):
+            if problem := self._absorb(frame, key):
+                raise problem
+            return known.value
+        if known is not None:
+            raise known
+        if key in open_keys:
+            raise UnmappedError("malformed", f"the class expression at {shown(key[1])} contains itself")
+        stack.append(self._frame(key))
+        open_keys.add(key)
+        return None
+
+    def _frame(self, key: Key) -> _Frame:
+        triples: list[int] = []
+        sort, node, triple = key
+        return _Frame(key, triples, (self._class if sort == CLASS else self._range)(node, triple, triples))
+
+    def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
+        """Puts the finished ``key`` into ``frame``; an error where that grows too large."""
+        built = self._built[key]
+        if isinstance(built, _Built):
+            frame.inside.append(key)
+            frame.depth = max(frame.depth, built.depth + 1)
+            frame.size += built.size
+            if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
+                what = f"nested deeper than {MAX_DEPTH} levels" if frame.depth > MAX_DEPTH else f"of over {MAX_SIZE} parts"
+                return UnmappedError("malformed", f"a class expression {what}", "give the inner parts names of their own")
+        return None
+
+    def _finish(self, frame: _Frame, value: Any) -> Any:
+        self._built[frame.key] = _Built(value, frame.triples, frame.inside, frame.depth, frame.size)
+        return value
+
+    def _leaf(self, sort: str, node: Term) -> Any:
+        """The value of a name; None for a blank node. Raises: UnmappedError."""
+        if not isinstance(node, str):
+            raise UnmappedError("malformed", f"the literal {shown(node)} where a {_called(sort)} is expected")
+        if node.startswith("_:"):
+            return None
+        if sort == RANGE:
+            if not self._kinds.is_datatype(node) and (self._kinds.is_class(node) or is_reserved(node)):
+                raise UnmappedError("malformed", f"<{node}> where a datatype is expected")
+            return Datatype(node)
+        if node == RDFS + "Resource":
+            return THING
+        if not self._kinds.is_class(node) and (self._kinds.is_datatype(node) or is_reserved(node)) and node not in PLAIN_CLASSES:
+            raise UnmappedError("malformed", f"<{node}> where a class is expected")
+        return Class(node)
+
+    def _definition_of(self, node: str, triple: int, sort: str) -> int:
+        if triple >= 0:
+            return triple
+        found = self.defining(node)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UnmappedError("malformed", f"the blank node {shown(node)} is described as more than one {_called(sort)}")
+        if self._graph.find(node, _ON_PROPERTY):
+            raise UnmappedError("malformed", f"the restriction {shown(node)} has no filler or cardinality")
+        if any(self._graph.find(node, predicate) for predicate in FILLERS):
+            raise UnmappedError("malformed", f"the restriction {shown(node)} has no owl:onProperty")
+        raise UnmappedError("malformed", f"the blank node {shown(node)} is no {_called(sort)}")
+
+    def _list(self, head: Term, triples: list[int]) -> list[Term]:
+        members, used = read_list(self._graph, head)
+        triples += used
+        return members
+
+    def _types(self, node: str, expected: frozenset[str]) -> list[int]:
+        if not node.startswith("_:"):
+            expected = frozenset((OWL + "Restriction",))  # the other types of a name are declarations
+        return [i for i in self._graph.find(node, TYPE) if self._graph.objects[i] in expected]
+
+    # --- class expressions ---
+
+    def _class(self, node: str, triple: int, triples: list[int]) -> Build:
+        graph = self._graph
+        definition = self._definition_of(node, triple, CLASS)
+        triples += (definition, *self._types(node, _CLASS_TYPES))
+        predicate, value = graph.predicates[definition], graph.objects[definition]
+        if predicate in FILLERS:
+            return (yield from self._restriction(node, definition, triples))
+        if predicate == OWL + "complementOf":
+            return ObjectComplementOf((yield CLASS, value))
+        if predicate == OWL + "oneOf":
+            members = self._list(value, triples)
+            if any(isinstance(member, Literal) for member in members):
+                raise UnmappedError("malformed", f"an enumeration with literals where a class is expected, at {shown(node)}")
+            return ObjectOneOf(tuple(str(member) for member in members)) if members else NOTHING
+        if predicate not in (OWL + "intersectionOf", OWL + "unionOf"):
+            raise UnmappedError("malformed", f"a data range where a class is expected, at {shown(node)}")
+        operands = []
+        for member in self._list(value, triples):
+            operands.append((yield CLASS, member))
+        if len(operands) == 1:
+            return operands[0]
+        if predicate == OWL + "intersectionOf":
+            return ObjectIntersectionOf(tuple(operands)) if operands else THING
+        return ObjectUnionOf(tuple(operands)) if operands else NOTHING
+
+    def _restriction(self, node: str, definition: int, triples: list[int]) -> Build:
+        graph = self._graph
+        if graph.find(node, _ON_PROPERTIES):
+            raise UnmappedError("outside-shiq", "a data range over several properties (owl:onProperties)")
+        on = graph.only(node, _ON_PROPERTY, "owl:onProperty")
+        triples.append(on)
+        if self.property_kind(graph.objects[on]) == DATA:
+            return (yield from self._data_restriction(node, definition, self.data_property(graph.objects[on]), triples))
+        role = self.object_property(graph.objects[on], triples)
+        predicate, value = graph.predicates[definition], graph.objects[definition]
+        match predicate.removeprefix(OWL):
+            case "someValuesFrom":
+                return ObjectSomeValuesFrom(role, (yield CLASS, value))
+            case "allValuesFrom":
+                return ObjectAllValuesFrom(role, (yield CLASS, value))
+            case "hasValue":
+                if isinstance(value, Literal):
+                    raise UnmappedError("malformed", f"the literal {shown(value)} as value of an object property")
+                return ObjectHasValue(role, value)
+            case "hasSelf":
+                if not isinstance(value, Literal) or value.lexical not in ("true", "1"):
+                    raise UnmappedError("malformed", f"owl:hasSelf with {shown(value)} instead of true")
+                return ObjectHasSelf(role)
+        number = _number(value)
+        qualifier = self._qualifier(node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
+        filler = THING if qualifier is None else (yield CLASS, qualifier)
+        return _OBJECT_CARDINALITY[CARDINALITIES[predicate]](number, role, filler)
+
+    def _data_restriction(self, node: str, definition: int, property: DataProperty, triples: list[int]) -> Build:
+        predicate, value = self._graph.predicates[definition], self._graph.objects[definition]
+        match predicate.removeprefix(OWL):
+            case "someValuesFrom":
+                return DataSomeValuesFrom(property, (yield RANGE, value))
+            case "allValuesFrom":
+                return DataAllValuesFrom(property, (yield RANGE, value))
+            case "hasValue":
+                if not isinstance(value, Literal):
+                    raise UnmappedError("malformed", f"the individual {shown(value)} as value of a data property")
+                return DataHasValue(property, value)
+            case "hasSelf":
+                raise UnmappedError("malformed", f"owl:hasSelf on the data property <{property.iri}>")
+        number = _number(value)
+        qualifier = self._qualifier(node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
+        data_range = TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
+        return _DATA_CARDINALITY[CARDINALITIES[predicate]](number, property, data_range)
+
+    def _qualifier(self, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
+        found = self._graph.find(node, wanted)
+        if not found and self._graph.find(node, other):
+            raise UnmappedError("malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}")
+        if found or "ualified" in predicate:
+            triple = self._graph.only(node, wanted, shown(wanted))
+            triples.append(triple)
+            return self._graph.objects[triple]
+        return None
+
+    # --- data ranges ---
+
+    def _range(self, node: str, triple: int, triples: list[int]) -> Build:
+        graph = self._graph
+        definition = self._definition_of(node, triple, RANGE)
+        triples += (definition, *self._types(node, _RANGE_TYPES))
+        predicate, value = graph.predicates[definition], graph.objects[definition]
+        match predicate.removeprefix(OWL):
+            case "datatypeComplementOf" | "complementOf":
+                return DataComplementOf((yield RANGE, value))
+            case "oneOf":
+                members = self._list(value, triples)
+                literals = tuple(member for member in members if isinstance(member, Literal))
+                if len(literals) != len(members):
+                    raise UnmappedError(
+                        "malformed", f"an enumeration with individuals where a data range is expected, at {shown(node)}"
+                    )
+                return DataOneOf(literals) if literals else DataComplementOf(TOP_DATATYPE)
+            case "onDatatype":
+                return self._facets(node, value, triples)
+            case "intersectionOf" | "unionOf":
+                operands = []
+                for member in self._list(value, triples):
+                    operands.append((yield RANGE, member))
+                if len(operands) == 1:
+                    return operands[0]
+                if predicate == OWL + "intersectionOf":
+                    return DataIntersectionOf(tuple(operands)) if operands else TOP_DATATYPE
+                return DataUnionOf(tuple(operands)) if operands else DataComplementOf(TOP_DATATYPE)
+        raise UnmappedError("malformed", f"a class where a data range is expected, at {shown(node)}")
+
+    def _facets(self, node: str, base: Term, triples: list[int]) -> DatatypeRestriction:
+        datatype = self._leaf(RANGE, base)
+        if datatype is None:
+            raise UnmappedError("malformed", f"owl:onDatatype with the blank node {shown(base)}")
+        listed = self._graph.only(node, OWL + "withRestrictions", "owl:withRestrictions")
+        triples.append(listed)
+        facets: list[tuple[str, Literal]] = []
+        for member in self._list(self._graph.objects[listed], triples):
+            found = [
+                (predicate, i)
+                for predicate, indexes in self._graph.by_subject.get(str(member), {}).items()
+                if predicate in FACETS
+                for i in indexes
+            ]
+            if not found:
+                raise UnmappedError("malformed", f"{shown(member)} in owl:withRestrictions is no facet")
+            for predicate, i in found:
+                value = self._graph.objects[i]
+                if not isinstance(value, Literal):
+                    raise UnmappedError("malformed", f"the facet {shown(predicate)} with {shown(value)}, which is no literal")
+                facets.append((predicate, value))
+                triples.append(i)
+        return DatatypeRestriction(datatype, tuple(facets))
+
+
+def _called(sort: str) -> str:
+    return "class" if sort == CLASS else "data range"
+
+
+def _number(value: Term) -> int:
+    """A cardinality. Raises: UnmappedError."""
+    text = value.lexical.strip() if isinstance(value, Literal) and value.datatype in _INTEGERS else ""
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
+        raise UnmappedError("malformed", f"{shown(value)} is no cardinality (a non-negative integer)")
+    return int(digits)

@@ -1,0 +1,140 @@
+"""The triples that say something about the vocabulary: a small graph in memory, each triple with the bucket it ends up in.
+
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms, class expressions, lists,
+declarations, and the rarer assertions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from shiq.rdf.triples import Term, Triples, shown
+from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
+
+
+class UnmappedError(Exception):
+    """Triples that do not form an axiom or expression; ``kind`` is one of `shiq.verdict.KINDS`."""
+
+    def __init__(self, kind: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+
+
+@dataclass
+class Graph:
+    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row ``rows[i]`` of the columns;
+    ``copies`` is 0 for a triple that a reified axiom implies. ``bucket[i]`` is "" until it is accounted for."""
+
+    subjects: list[str] = field(default_factory=list)
+    predicates: list[str] = field(default_factory=list)
+    objects: list[Term] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    copies: list[int] = field(default_factory=list)
+    bucket: list[str] = field(default_factory=list)
+    by_subject: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    _known: dict[tuple[str, str, Term], int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def add(self, subject: str, predicate: str, value: Term, row: int, copies: int = 1) -> int:
+        """The index of the triple, which is added unless it is known."""
+        key = (subject, predicate, value)
+        found = self._known.get(key)
+        if found is not None:
+            self.copies[found] += copies
+            return found
+        index = self._known[key] = len(self)
+        self.subjects.append(subject)
+        self.predicates.append(predicate)
+        self.objects.append(value)
+        self.rows.append(row)
+        self.copies.append(copies)
+        self.bucket.append("")
+        self.by_subject.setdefault(subject, {}).setdefault(predicate, []).append(index)
+        return index
+
+    def find(self, subject: str, predicate: str) -> list[int]:
+        """The triples with this subject and predicate."""
+        return self.by_subject.get(subject, {}).get(predicate, [])
+
+    def values(self, subject: str, predicate: str) -> list[Term]:
+        return [self.objects[i] for i in self.find(subject, predicate)]
+
+    def types(self, subject: str) -> list[Term]:
+        return self.values(subject, TYPE)
+
+    def assign(self, indexes: Iterable[int], bucket: str) -> int:
+        """Accounts for those that are not yet; how often they were read in all."""
+        count = 0
+        for i in indexes:
+            if not self.bucket[i]:
+                self.bucket[i] = bucket
+                count += self.copies[i]
+        return count
+
+    def only(self, subject: str, predicate: str, what: str) -> int:
+        """The one triple with this subject and predicate. Raises: UnmappedError where there are none or several."""
+        found = self.find(subject, predicate)
+        if len(found) != 1:
+            raise UnmappedError("malformed", f"{what} {'several times' if found else 'is missing'} at {shown(subject)}")
+        return found[0]
+
+    def ledger(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for bucket, copies in zip(self.bucket, self.copies):
+            counts[bucket] += copies
+        return counts
+
+    def reachable(self, start: int) -> list[int]:
+        """Triple ``start`` and all triples of the blank nodes that hang on it."""
+        found = [start]
+        seen: set[str] = set()
+        stack: list[Term] = [self.objects[start], self.subjects[start]]
+        while stack:
+            node = stack.pop()
+            if not isinstance(node, str) or not node.startswith("_:") or node in seen:
+                continue
+            seen.add(node)
+            for indexes in self.by_subject.get(node, {}).values():
+                found += indexes
+                stack += [self.objects[i] for i in indexes]
+        return found
+
+
+def read_list(graph: Graph, head: Term) -> tuple[list[Term], list[int]]:
+    """The members of an RDF list, and its triples. Raises: UnmappedError for one that is cyclic, forked or does not end."""
+    members: list[Term] = []
+    triples: list[int] = []
+    seen: set[str] = set()
+    node = head
+    while node != NIL:
+        if not isinstance(node, str):
+            raise UnmappedError("broken-list", f"the literal {shown(node)} where a list is expected")
+        if node in seen:
+            raise UnmappedError("broken-list", f"the list at {shown(head)} is cyclic")
+        seen.add(node)
+        first, rest = graph.find(node, FIRST), graph.find(node, REST)
+        if not first and not rest:
+            raise UnmappedError("broken-list", f"the list at {shown(head)} does not end with rdf:nil")
+        if len(first) > 1 or len(rest) > 1:
+            raise UnmappedError("broken-list", f"the list at {shown(head)} is forked: two members or two rests at one place")
+        if not first or not rest:
+            raise UnmappedError("broken-list", f"the list at {shown(head)} lacks rdf:{'rest' if first else 'first'} at one place")
+        members.append(graph.objects[first[0]])
+        triples += (*first, *rest, *graph.find(node, TYPE))
+        node = graph.objects[rest[0]]
+    return members, triples
+
+
+def build_graph(triples: Triples, rows: Iterable[int]) -> Graph:
+    """The graph of the given rows of the columns."""
+    graph = Graph()
+    terms, subject, predicate, value = triples.terms, triples.subject, triples.predicate, triples.object
+    for row in rows:
+        graph.add(str(terms[subject[row]]), str(terms[predicate[row]]), terms[value[row]], row)
+    return graph

@@ -1,0 +1,406 @@
+"""From triples to axioms and the rarer assertions: one function for each form of main triple.
+
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of named classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from shiq.model import (
+    OWL,
+    RDFS,
+    Assertion,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataPropertyDomain,
+    DataPropertyRange,
+    Datatype,
+    DatatypeDefinition,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    FunctionalDataProperty,
+    FunctionalObjectProperty,
+    HasKey,
+    InverseFunctionalObjectProperty,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectPropertyDomain,
+    ObjectPropertyRange,
+    ReflexiveObjectProperty,
+    SameIndividual,
+    SubClassOf,
+    SubDataPropertyOf,
+    SubObjectPropertyChain,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TransitiveObjectProperty,
+)
+from shiq.rdf.expressions import Expressions, Key
+from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
+from shiq.rdf.triples import Term, shown
+from shiq.rdf.vocabulary import (
+    CHARACTERISTICS,
+    DATATYPES,
+    FILLERS,
+    FUNCTIONAL,
+    OPERATORS,
+    TYPE,
+    is_reserved,
+)
+
+#: An AllDifferent over more individuals is refused: it would become millions of pairs.
+MOST_DIFFERENT = 2000
+
+_CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], Axiom]] = {
+    OWL + "InverseFunctionalProperty": InverseFunctionalObjectProperty,
+    OWL + "TransitiveProperty": TransitiveObjectProperty,
+    OWL + "SymmetricProperty": SymmetricObjectProperty,
+    OWL + "AsymmetricProperty": AsymmetricObjectProperty,
+    OWL + "ReflexiveProperty": ReflexiveObjectProperty,
+    OWL + "IrreflexiveProperty": IrreflexiveObjectProperty,
+}
+
+
+@dataclass
+class Mapped:
+    """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
+
+    value: Axiom | Assertion
+    main: int
+    triples: list[int] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A main triple that gives nothing."""
+
+    main: int
+    kind: str
+    message: str
+    hint: str
+
+
+@dataclass
+class Mapping:
+    """What the main triples of a graph give."""
+
+    axioms: list[Mapped] = field(default_factory=list)
+    assertions: list[Mapped] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    annotations: list[int] = field(default_factory=list)
+
+
+def map_graph(graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool]) -> Mapping:
+    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are passed over.
+
+    ``is_individual`` says whether a name is used as an individual elsewhere.
+    """
+    mapper = _Mapper(graph, kinds, expressions, is_individual)
+    for main, predicate in enumerate(graph.predicates):
+        handler = _HANDLERS.get(predicate)
+        if handler is None or graph.bucket[main]:
+            continue
+        try:
+            handler(mapper, main, graph.subjects[main], graph.objects[main])
+        except UnmappedError as error:
+            mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
+    return mapper.result
+
+
+class _Mapper:
+    def __init__(self, graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool]) -> None:
+        self.graph = graph
+        self.kinds = kinds
+        self.expressions = expressions
+        self.is_individual = is_individual
+        self.result = Mapping()
+
+    # --- rdf:type ---
+
+    def type(self, main: int, subject: str, value: Term) -> None:
+        if not isinstance(value, str):
+            raise UnmappedError("malformed", f"the literal {shown(value)} as a type")
+        if value in CHARACTERISTICS or value == FUNCTIONAL:
+            self._characteristic(main, subject, value)
+        elif value.startswith("_:"):
+            item = Mapped(ClassAssertion(Class(""), subject), main)
+            item.value = ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
+            self.result.assertions.append(item)
+        elif value == OWL + "AllDisjointClasses":
+            self._classes(main, DisjointClasses, *self._listed(subject, "members"))
+        elif value == OWL + "AllDisjointProperties":
+            members, triples = self._listed(subject, "members")
+            self._properties(main, members, triples, DisjointObjectProperties, DisjointDataProperties)
+        elif value == OWL + "AllDifferent":
+            self._all_different(main, subject)
+        elif value == OWL + "NegativePropertyAssertion":
+            self._negative(main, subject)
+        elif value in DATATYPES:
+            raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
+
+    def _characteristic(self, main: int, subject: str, value: str) -> None:
+        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
+            item.value = FunctionalDataProperty(self.expressions.data_property(subject))
+        else:
+            make = FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
+            item.value = make(self.expressions.object_property(subject, item.triples))
+        self.result.axioms.append(item)
+
+    def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
+        """The members of the one list that hangs on ``node`` by one of the properties ``names``, and all triples for it."""
+        name = next((name for name in names if self.graph.find(node, OWL + name)), names[0])
+        triple = self.graph.only(node, OWL + name, f"owl:{name}")
+        members, triples = read_list(self.graph, self.graph.objects[triple])
+        return members, [triple, *triples]
+
+    def _all_different(self, main: int, subject: str) -> None:
+        members, triples = self._listed(subject, "distinctMembers", "members")
+        individuals = [self._individual(member) for member in members]
+        if len(individuals) > MOST_DIFFERENT:
+            raise UnmappedError(
+                "malformed",
+                f"an owl:AllDifferent over {len(individuals)} individuals is over the limit of {MOST_DIFFERENT}",
+                "split it, or say the differences that matter one by one",
+            )
+        for i, (first, second) in enumerate(combinations(individuals, 2)):
+            self.result.assertions.append(Mapped(DifferentIndividuals(first, second), main, [] if i else triples))
+        if len(individuals) < 2:
+            self.result.annotations += (main, *triples)  # says nothing
+
+    def _negative(self, main: int, subject: str) -> None:
+        source, on = (self.graph.only(subject, OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))
+        individual = self._individual(self.graph.objects[source])
+        target = self.graph.find(subject, OWL + "targetIndividual")
+        name = "targetIndividual" if target else "targetValue"
+        filler = self.graph.only(subject, OWL + name, f"owl:{name}")
+        value = self.graph.objects[filler]
+        item = Mapped(SameIndividual("", ""), main, [source, on, filler])
+        if target:
+            role = self.expressions.object_property(self.graph.objects[on], item.triples)
+            item.value = NegativeObjectPropertyAssertion(role, individual, self._individual(value))
+        elif isinstance(value, Literal):
+            item.value = NegativeDataPropertyAssertion(self.expressions.data_property(self.graph.objects[on]), individual, value)
+        else:
+            raise UnmappedError("malformed", f"owl:targetValue with {shown(value)}, which is no literal")
+        self.result.assertions.append(item)
+
+    def _individual(self, node: Term) -> str:
+        if not isinstance(node, str):
+            raise UnmappedError("malformed", f"the literal {shown(node)} where an individual is expected")
+        return node
+
+    # --- classes ---
+
+    def sub_class_of(self, main: int, subject: str, value: Term) -> None:
+        keys: list[Key] = []
+        sub, sup = self.expressions.class_expression(subject, keys), self.expressions.class_expression(value, keys)
+        self.result.axioms.append(Mapped(SubClassOf(sub, sup), main, keys=keys))
+
+    def equivalent_class(self, main: int, subject: str, value: Term) -> None:
+        if self.kinds.is_datatype(subject) and not self.kinds.is_class(subject):
+            keys: list[Key] = []
+            definition = DatatypeDefinition(Datatype(subject), self.expressions.data_range(value, keys))
+            self.result.axioms.append(Mapped(definition, main, keys=keys))
+        else:
+            self._classes(main, EquivalentClasses, [subject, value], [])
+
+    def disjoint_with(self, main: int, subject: str, value: Term) -> None:
+        self._classes(main, DisjointClasses, [subject, value], [])
+
+    def _classes(self, main: int, make: Callable[[Any], Axiom], members: list[Term], triples: list[int]) -> None:
+        keys: list[Key] = []
+        expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
+        self.result.axioms.append(Mapped(make(expressions), main, triples, keys))
+
+    def disjoint_union_of(self, main: int, subject: str, value: Term) -> None:
+        keys: list[Key] = []
+        name = self.expressions.class_expression(subject, keys)
+        if not isinstance(name, Class):
+            raise UnmappedError("malformed", "owl:disjointUnionOf of a class without a name")
+        members, triples = read_list(self.graph, value)
+        parts = tuple(self.expressions.class_expression(member, keys) for member in members)
+        self.result.axioms.append(Mapped(DisjointUnion(name, parts), main, triples, keys))
+
+    def has_key(self, main: int, subject: str, value: Term) -> None:
+        keys: list[Key] = []
+        expression = self.expressions.class_expression(subject, keys)
+        members, triples = read_list(self.graph, value)
+        by_kind: dict[str, list[Term]] = {OBJECT: [], DATA: []}
+        for member in members:
+            by_kind.setdefault(self.expressions.property_kind(member), []).append(member)
+        if ANNOTATION in by_kind:
+            raise UnmappedError("malformed", f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey")
+        roles = tuple(self.expressions.object_property(member, triples) for member in by_kind[OBJECT])
+        features = tuple(self.expressions.data_property(member) for member in by_kind[DATA])
+        self.result.axioms.append(Mapped(HasKey(expression, roles, features), main, triples, keys))
+
+    def description(self, main: int, subject: str, value: Term) -> None:
+        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to an expression."""
+        if subject.startswith("_:"):
+            return
+        if main not in self.expressions.defining(subject):
+            raise UnmappedError("malformed", f"the restriction <{subject}> has no owl:onProperty")
+        keys: list[Key] = []
+        if self.kinds.is_datatype(subject) and not self.kinds.is_class(subject):
+            axiom: Axiom = DatatypeDefinition(Datatype(subject), self.expressions.definition(main, keys, datatype=True))
+        else:
+            axiom = EquivalentClasses((Class(subject), self.expressions.definition(main, keys)))
+        self.result.axioms.append(Mapped(axiom, main, keys=keys))
+
+    def on_property(self, main: int, subject: str, value: Term) -> None:
+        if not subject.startswith("_:") and not self.expressions.defining(subject):
+            raise UnmappedError("malformed", f"the restriction <{subject}> has no filler or cardinality")
+
+    # --- properties ---
+
+    def sub_property_of(self, main: int, subject: str, value: Term) -> None:
+        self._two_properties(main, subject, value, SubObjectPropertyOf, SubDataPropertyOf)
+
+    def _two_properties(
+        self, main: int, subject: str, value: Term, of_objects: Callable[..., Axiom], of_data: Callable[..., Axiom]
+    ) -> None:
+        first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
+        if first == second == ANNOTATION:
+            self.result.annotations.append(main)
+        elif first == second == DATA:
+            data = (self.expressions.data_property(subject), self.expressions.data_property(value))
+            self.result.axioms.append(Mapped(of_data(*data), main))
+        else:
+            item = Mapped(SubClassOf(Class(""), Class("")), main)
+            roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
+            item.value = of_objects(*roles)
+            self.result.axioms.append(item)
+
+    def equivalent_property(self, main: int, subject: str, value: Term) -> None:
+        self._properties(main, [subject, value], [], EquivalentObjectProperties, EquivalentDataProperties)
+
+    def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
+        self._properties(main, [subject, value], [], DisjointObjectProperties, DisjointDataProperties)
+
+    def _properties(
+        self,
+        main: int,
+        members: list[Term],
+        triples: list[int],
+        of_objects: Callable[[Any], Axiom],
+        of_data: Callable[[Any], Axiom],
+    ) -> None:
+        kinds = {self.expressions.property_kind(member) for member in members}
+        if kinds == {ANNOTATION}:
+            raise UnmappedError("malformed", "annotation properties can be neither equivalent nor disjoint")
+        if kinds == {DATA}:
+            axiom = of_data(tuple(self.expressions.data_property(member) for member in members))
+        else:
+            axiom = of_objects(tuple(self.expressions.object_property(member, triples) for member in members))
+        self.result.axioms.append(Mapped(axiom, main, triples))
+
+    def inverse_of(self, main: int, subject: str, value: Term) -> None:
+        if subject.startswith("_:"):
+            return  # an inverse property expression
+        triples: list[int] = []
+        first, second = (self.expressions.object_property(node, triples) for node in (subject, value))
+        self.result.axioms.append(Mapped(InverseObjectProperties(first, second), main, triples))
+
+    def chain(self, main: int, subject: str, value: Term) -> None:
+        members, triples = read_list(self.graph, value)
+        sup = self.expressions.object_property(subject, triples)
+        roles = tuple(self.expressions.object_property(member, triples) for member in members)
+        if len(roles) < 2:
+            raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
+        self.result.axioms.append(Mapped(SubObjectPropertyChain(roles, sup), main, triples))
+
+    def domain(self, main: int, subject: str, value: Term) -> None:
+        kind = self.expressions.property_kind(subject)
+        if kind == ANNOTATION:
+            self.result.annotations.append(main)
+            return
+        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        domain = self.expressions.class_expression(value, item.keys)
+        if kind == DATA:
+            item.value = DataPropertyDomain(self.expressions.data_property(subject), domain)
+        else:
+            item.value = ObjectPropertyDomain(self.expressions.object_property(subject, item.triples), domain)
+        self.result.axioms.append(item)
+
+    def range(self, main: int, subject: str, value: Term) -> None:
+        kind = self.expressions.property_kind(subject)
+        if kind == ANNOTATION:
+            self.result.annotations.append(main)
+            return
+        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        if kind == DATA:
+            item.value = DataPropertyRange(self.expressions.data_property(subject), self.expressions.data_range(value, item.keys))
+        else:
+            filler = self.expressions.class_expression(value, item.keys)
+            item.value = ObjectPropertyRange(self.expressions.object_property(subject, item.triples), filler)
+        self.result.axioms.append(item)
+
+    # --- individuals ---
+
+    def same_as(self, main: int, subject: str, value: Term) -> None:
+        self.result.assertions.append(Mapped(SameIndividual(*self._two_individuals(subject, value, "sameAs")), main))
+
+    def different_from(self, main: int, subject: str, value: Term) -> None:
+        pair = self._two_individuals(subject, value, "differentFrom")
+        self.result.assertions.append(Mapped(DifferentIndividuals(*pair), main))
+
+    def _two_individuals(self, subject: str, value: Term, name: str) -> tuple[str, str]:
+        for node in (subject, self._individual(value)):
+            if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node):
+                hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
+                raise UnmappedError(
+                    "malformed", f"owl:{name} relates individuals, and {shown(node)} is a class or property", hint
+                )
+        return subject, str(value)
+
+
+_Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]
+_HANDLERS: dict[str, _Handler] = {
+    TYPE: _Mapper.type,
+    RDFS + "subClassOf": _Mapper.sub_class_of,
+    RDFS + "subPropertyOf": _Mapper.sub_property_of,
+    RDFS + "domain": _Mapper.domain,
+    RDFS + "range": _Mapper.range,
+    OWL + "equivalentClass": _Mapper.equivalent_class,
+    OWL + "disjointWith": _Mapper.disjoint_with,
+    OWL + "disjointUnionOf": _Mapper.disjoint_union_of,
+    OWL + "hasKey": _Mapper.has_key,
+    OWL + "equivalentProperty": _Mapper.equivalent_property,
+    OWL + "propertyDisjointWith": _Mapper.property_disjoint_with,
+    OWL + "inverseOf": _Mapper.inverse_of,
+    OWL + "propertyChainAxiom": _Mapper.chain,
+    OWL + "sameAs": _Mapper.same_as,
+    OWL + "differentFrom": _Mapper.different_from,
+    OWL + "onProperty": _Mapper.on_property,
+    OWL + "onDatatype": _Mapper.description,
+    **dict.fromkeys(OPERATORS | FILLERS, _Mapper.description),
+}
+
+
+def unattached(graph: Graph) -> Iterator[list[int]]:
+    """The triples that are not accounted for yet, those that hang together as one group, outermost first."""
+    left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
+    inner = {value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")}
+    for i in sorted(left, key=lambda i: graph.subjects[i] in inner):
+        if not graph.bucket[i]:
+            group = [j for j in graph.reachable(i) if not graph.bucket[j]]
+            graph.assign(group, "leftover:unattached")
+            yield group

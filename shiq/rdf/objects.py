@@ -1,0 +1,160 @@
+"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyoxigraph as ox
+
+from shiq.model import OWL, RDF, XSD, Literal
+from shiq.rdf.rejects import Rejects
+from shiq.rdf.terms import Labels, RefusedTermError, add_quad
+from shiq.rdf.triples import Triples, short, triple_text
+from shiq.rdf.vocabulary import local_name
+from shiq.verdict import Leftover
+
+
+def _per_name(namespace: str, names: str, reason: str) -> dict[str, str]:
+    return {namespace + name: reason for name in names.split()}
+
+
+#: What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed ones among them, end up as one.
+RDFLIB_REWRITES: Mapping[str, str] = {
+    **_per_name(XSD, "boolean", 'everything but true, false, 1 and 0 becomes "false" or "true"'),
+    **_per_name(XSD, "date", "a time zone or a time of day behind the date is cut off"),
+    **_per_name(
+        XSD, "dateTime", "a date alone, a missing second or a space for the T is completed, and digits after microseconds are cut"
+    ),
+    **_per_name(XSD, "time", "a missing second is completed, and digits after microseconds are cut"),
+    **_per_name(XSD, "duration dayTimeDuration yearMonthDuration", "other forms than XML Schema's, such as weeks, are converted"),
+    **_per_name(XSD, "decimal", 'scientific notation such as "1e5", which xsd:decimal does not have, is converted'),
+    **_per_name(
+        XSD,
+        "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
+        "unsignedInt unsignedShort unsignedByte",
+        'forms that only Python reads, such as "1_000" or digits of other scripts, are converted',
+    ),
+    **_per_name(XSD, "float double", 'INF and NaN become "inf" and "nan", and forms that only Python reads are converted'),
+    **_per_name(XSD, "base64Binary", "characters outside the alphabet are dropped"),
+    **_per_name(XSD, "normalizedString token", "tabs, line ends or repeated spaces are replaced"),
+    **_per_name(RDF, "XMLLiteral HTML", "the markup is written anew"),
+}
+#: What a store of pyoxigraph keeps as values instead of forms.
+OXIGRAPH_REWRITES: Mapping[str, str] = {
+    **_per_name(XSD, "integer", "derived types such as xsd:byte become xsd:integer, and their bounds are lost"),
+    **_per_name(XSD, "dateTime", "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more"),
+    **_per_name(XSD, "float double", 'other spellings of infinity and NaN, such as "inf", become INF and NaN'),
+}
+_NOT_FINITE = {"INF", "-INF", "+INF", "NaN"}
+
+
+@dataclass
+class _Rewritten:
+    """Literals that may not be as they were written, by datatype: how many, and the first triple."""
+
+    owner: str
+    reasons: Mapping[str, str]
+    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, datatype: str, subject: str, predicate: str, value: Literal) -> None:
+        count, text = self.found.get(datatype, (0, ""))
+        self.found[datatype] = (count + 1, text or triple_text(subject, predicate, value))
+
+    def leftovers(self, source: str) -> list[Leftover]:
+        return [
+            Leftover(
+                "lossy-input",
+                f"{count} literals of datatype {_short_name(datatype)} may have been written otherwise, even ill-typed: in "
+                f"{self.owner} {self.reasons[datatype]}",
+                source,
+                text=text,
+                hint=f"give the file instead of the {source}",
+                count=count,
+            )
+            for datatype, (count, text) in self.found.items()
+        ]
+
+
+def _short_name(iri: str) -> str:
+    for prefix, namespace in (("xsd", XSD), ("rdf", RDF), ("owl", OWL)):
+        if iri.startswith(namespace):
+            return f"{prefix}:{local_name(iri)}"
+    return f"<{iri}>"
+
+
+def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> list[Leftover]:
+    """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have rewritten."""
+    rewritten = _Rewritten("an rdflib graph", RDFLIB_REWRITES)
+    everything = graph.quads((None, None, None, None)) if hasattr(graph, "quads") else graph.triples((None, None, None))
+    for row in everything:
+        try:
+            subject, predicate, value = (_rdflib_term(term, label) for term in row[:3])
+            if isinstance(subject, Literal) or isinstance(predicate, Literal) or predicate.startswith("_:"):
+                raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
+            _checked(subject), _checked(predicate), _checked(value)
+        except RefusedTermError as error:
+            rejects.add(str(error), text=" ".join(term.n3() if hasattr(term, "n3") else repr(term) for term in row[:3]))
+            continue
+        triples.add(subject, predicate, value)
+        if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
+            rewritten.add(value.datatype, subject, predicate, value)
+    return rewritten.leftovers(name)
+
+
+def _rdflib_term(term: Any, label: Labels) -> str | Literal:
+    match type(term).__name__:
+        case "URIRef":
+            return str(term)
+        case "BNode":
+            return label(str(term))
+        case "Literal" if term.language:
+            return Literal(str(term), RDF + "langString", term.language.lower())
+        case "Literal":
+            return Literal(str(term), str(term.datatype) if term.datatype is not None else XSD + "string")
+    raise RefusedTermError(f"a term of type {type(term).__name__}: not RDF")
+
+
+def _may_be_rewritten(literal: Any) -> bool:
+    """Whether rdflib may have changed the lexical form of ``literal``.
+
+    Not where it could make no value of it (then the form is kept), where normalising would change the present form (then it was
+    not normalised), nor for a boolean that it marks as well-formed.
+    """
+    if literal.value is None:
+        return False
+    if str(literal.datatype) == XSD + "boolean":
+        return bool(literal.ill_typed)
+    return str(literal.normalize()) == str(literal)
+
+
+def _checked(term: str | Literal) -> None:
+    """rdflib accepts any text as an IRI. Raises: RefusedTermError."""
+    if isinstance(term, Literal):
+        if "\0" in term.lexical:
+            raise RefusedTermError("a literal with the character U+0000")
+        term = term.datatype
+    if not term.startswith("_:"):
+        try:
+            ox.NamedNode(term)
+        except ValueError as error:
+            raise RefusedTermError(f"not an IRI: {error}") from error
+
+
+def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> list[Leftover]:
+    """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as values, not as written."""
+    rewritten = _Rewritten("a pyoxigraph store", OXIGRAPH_REWRITES)
+    keeps_values = isinstance(store, ox.Store)
+    for quad in store:
+        try:
+            add_quad(triples, quad, label, 0)
+        except RefusedTermError as error:
+            rejects.add(str(error), text=short(str(quad)))
+            continue
+        value = triples.terms[triples.object[-1]]
+        if keeps_values and isinstance(value, Literal) and value.datatype in OXIGRAPH_REWRITES:
+            if not value.datatype.endswith(("float", "double")) or value.lexical in _NOT_FINITE:
+                subject, predicate = (triples.terms[column[-1]] for column in (triples.subject, triples.predicate))
+                rewritten.add(value.datatype, str(subject), str(predicate), value)
+    return rewritten.leftovers(name)

@@ -1,0 +1,175 @@
+"""Triples of owlready2 ontologies and worlds, and what owlready2's loader dropped or changed.
+
+owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs, ignores inherited xml:lang, turns
+numbers into Python's, and so NaN into nothing. Nothing of that can be seen in the object; so an ontology loaded from a file is
+compared with that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+from urllib.parse import unquote
+
+from shiq.errors import InputError
+from shiq.model import RDF, XSD, Literal
+from shiq.rdf.objects import RDFLIB_REWRITES
+from shiq.rdf.rejects import Rejects
+from shiq.rdf.terms import Labels, RefusedTermError
+from shiq.rdf.triples import Term, Triples, short, triple_text
+from shiq.rdf.vocabulary import ANNOTATIONS, IMPORTS, ONTOLOGY, TYPE, local_name
+from shiq.verdict import Leftover
+
+_PLAIN = (0, 60)  # storids that stand for no datatype
+_EXTENSIONS = ("", ".nt", ".ntriples", ".rdf", ".owl")
+_FLOATS = {XSD + "double", XSD + "float"}
+_EXACT = {
+    iri for iri in RDFLIB_REWRITES if local_name(iri).lower().endswith(("int", "integer", "long", "short", "byte", "decimal"))
+}
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_FLOATING = re.compile(_DECIMAL.pattern + r"(?:[eE][+-]?[0-9]+)?")
+
+
+def ontologies_of(value: Any) -> list[Any]:
+    """The ontologies of a world; an ontology with those that it imports."""
+    if type(value).__name__ == "World":
+        return list(dict.fromkeys(value.ontologies.values()))
+    return list(dict.fromkeys((value, *value.indirectly_imported_ontologies())))
+
+
+def iris_of(value: Any) -> list[str]:
+    return [iri for ontology in ontologies_of(value) for iri in (ontology.base_iri, ontology._orig_base_iri)]
+
+
+def read_owlready(
+    value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Callable[[str], Triples]
+) -> list[Leftover]:
+    """Reads an owlready2 ontology (with its imports) or world. ``reread`` gives the triples of a file, for comparison."""
+    leftovers: list[Leftover] = []
+    untouched = _made_here(value if type(value).__name__ == "World" else value.world)
+    for ontology in ontologies_of(value):
+        begun = len(triples)
+        for row in ontology.graph._iter_triples():
+            try:
+                triples.add(*_triple(row, ontology.world._unabbreviate, label))
+            except RefusedTermError as error:
+                rejects.add(str(error), text=short(repr(row)))
+        if len(triples) > begun and ontology.base_iri != "http://anonymous/":
+            leftovers += _lost(ontology, triples, begun, name, untouched, reread)
+    return leftovers
+
+
+def _triple(row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], label: Labels) -> tuple[str, str, Term]:
+    s, p, o, d = row
+
+    def resource(storid: int) -> str:
+        return label(str(-storid)) if storid < 0 else unabbreviate(storid)
+
+    if d is None:
+        return resource(s), unabbreviate(p), resource(o)
+    if isinstance(d, str):
+        return resource(s), unabbreviate(p), Literal(str(o), RDF + "langString", d.removeprefix("@").lower())
+    datatype = XSD + "string" if d in _PLAIN else unabbreviate(d)
+    if datatype.endswith("rdf-schema#Proposition"):
+        raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
+    return resource(s), unabbreviate(p), Literal(_lexical(o, datatype), datatype)
+
+
+def _lexical(value: Any, datatype: str) -> str:
+    if value is None:
+        return "NaN"  # the only value that SQLite stores as NULL
+    if not isinstance(value, float):
+        return str(value)
+    if value in (float("inf"), float("-inf")):
+        return "INF" if value > 0 else "-INF"
+    return repr(value) if datatype in _FLOATS else f"{Decimal(repr(value)):f}"
+
+
+def _made_here(world: Any) -> bool:
+    """Whether everything in ``world`` was added by calls: the loader sets owlready2's count of added triples back to 0."""
+    added: int = getattr(world.graph, "nb_added_triples", 0)
+    return added >= len(world.graph) - 1  # but for the header of the anonymous ontology
+
+
+def _lost(
+    ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Callable[[str], Triples]
+) -> Iterator[Leftover]:
+    path = _file_of(ontology)
+    if path is None:
+        if not untouched:
+            yield Leftover(
+                "lossy-input",
+                f"the ontology {ontology.base_iri} may have been read by owlready2's loader, which drops property attributes, "
+                "rdf:parseType, inherited languages and slashes at the end of IRIs; its file is not known, so nothing can be compared",
+                name,
+                hint="give the file instead of the owlready2 object",
+            )
+        return
+    try:
+        written = reread(path)
+    except InputError as error:
+        yield Leftover(
+            "lossy-input",
+            f"the ontology {ontology.base_iri} was loaded from {path}, which cannot be compared with it: {error.message}",
+            name,
+            hint="give the file instead of the owlready2 object",
+        )
+        return
+    held = Counter(_masked(triples, row) for row in range(begun, len(triples)))
+    lost: list[int] = []
+    for row in range(len(written)):
+        key = _masked(written, row)
+        if held[key] > 0:
+            held[key] -= 1
+        elif not _negligible(key):
+            lost.append(row)
+    if lost:
+        yield Leftover(
+            "lossy-input",
+            f"{len(lost)} triples of {path} are not in the ontology that owlready2 loaded from it, or read otherwise",
+            path,
+            written.line[lost[0]],
+            triple_text(*(written.terms[column[lost[0]]] for column in (written.subject, written.predicate, written.object))),
+            "give the file instead of the owlready2 object",
+            len(lost),
+        )
+
+
+def _file_of(ontology: Any) -> str | None:
+    """The file that ``ontology`` was loaded from, where owlready2's own search for it finds one."""
+    iri: str = ontology._orig_base_iri
+    base = iri[:-1] if iri.endswith(("#", "/")) else iri
+    if base.startswith("file://"):
+        return unquote(base[7:])
+    import owlready2
+
+    names = [base.rsplit("/", 1)[-1], *(f"{ontology.name}{extension}" for extension in _EXTENSIONS)]
+    paths = (os.path.join(folder, name) for folder in owlready2.onto_path for name in names)
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def _masked(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
+    subject, predicate, value = (triples.terms[column[row]] for column in (triples.subject, triples.predicate, triples.object))
+    return _mask(str(subject)), str(predicate), _mask(value) if isinstance(value, str) else _value(value)
+
+
+def _mask(resource: str) -> str:
+    return "_:" if resource.startswith("_:") else resource
+
+
+def _value(literal: Literal) -> tuple[str, str, str]:
+    """A literal, with well-formed numbers by value: owlready2 keeps these as numbers."""
+    numeral = _FLOATING if literal.datatype in _FLOATS else _DECIMAL if literal.datatype in _EXACT else None
+    text = literal.lexical.strip(" \t\r\n")
+    if numeral is not None and numeral.fullmatch(text):
+        return str(Decimal(text).normalize()), literal.datatype, ""
+    return literal.lexical, literal.datatype, literal.language
+
+
+def _negligible(key: tuple[str, str, object]) -> bool:
+    _, predicate, value = key
+    return predicate in ANNOTATIONS or predicate == IMPORTS or (predicate == TYPE and value == ONTOLOGY)

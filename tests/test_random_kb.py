@@ -1,0 +1,181 @@
+"""The random knowledge bases of the differential test: what they are made of, how often, and how they shrink."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from jobs.evaluation.random_features import FEATURES, features_of, parts
+from jobs.evaluation.random_kb import RandomKB, random_kb, shrink
+from jobs.evaluation.random_tbox import FLAVOURS
+from jobs.evaluation.random_told import PlainClashes
+from shiq.model import (
+    AsymmetricObjectProperty,
+    Class,
+    ClassAssertion,
+    Datatype,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointObjectProperties,
+    FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
+    IrreflexiveObjectProperty,
+    NegativeObjectPropertyAssertion,
+    ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectPropertyRange,
+    SameIndividual,
+    SubClassOf,
+    SubObjectPropertyOf,
+    TBox,
+    TransitiveObjectProperty,
+)
+from shiq.reasoner.hermit import HermitReasoner
+from shiq.roles import role_box, role_of
+from shiq.verdict import Verdict
+
+SEEDS = range(600)
+COUNTING = (
+    ObjectMaxCardinality
+    | ObjectMinCardinality
+    | ObjectExactCardinality
+    | FunctionalObjectProperty
+    | InverseFunctionalObjectProperty
+    | AsymmetricObjectProperty
+    | IrreflexiveObjectProperty
+)
+A, B, C = (Class(f"urn:{name}") for name in "ABC")
+r, s = ObjectProperty("urn:r"), ObjectProperty("urn:s")
+
+
+@pytest.fixture(scope="module")
+def kbs() -> list[RandomKB]:
+    return [random_kb(seed) for seed in SEEDS]
+
+
+def test_sizes_are_small(kbs: list[RandomKB]) -> None:
+    for kb in kbs:
+        individuals = {x for a in (*kb.abox, *kb.insertions) for x in vars_of(a)}
+        assert 3 <= len(kb.tbox.signature.classes) <= 8 and 2 <= len(kb.tbox.signature.object_properties) <= 5
+        assert 4 <= len(kb.tbox.axioms) <= 14 and len(individuals) <= 8
+        assert 1 <= len(kb.insertions) <= 8 and len(kb.deletions) <= 3 and kb.abox
+        assert len(set(kb.tbox.axioms)) == len(kb.tbox.axioms) and len(set(kb.insertions)) == len(kb.insertions)
+
+
+def vars_of(assertion: object) -> list[str]:
+    names = ("individual", "subject", "object", "first", "second")
+    return [getattr(assertion, name) for name in names if hasattr(assertion, name)]
+
+
+def test_all_is_inside_shiq(kbs: list[RandomKB]) -> None:
+    for kb in kbs:
+        box = role_box(kb.tbox.axioms)
+        for value in (*kb.tbox.axioms, *kb.abox, *kb.insertions):
+            for part in parts(value):
+                assert not isinstance(part, ObjectOneOf | ObjectHasValue | ObjectHasSelf)
+                counted = (part.property,) if isinstance(part, COUNTING) else ()
+                for role in part.properties if isinstance(part, DisjointObjectProperties) else counted:
+                    assert box.is_simple(role_of(role)), part
+
+
+def test_everything_is_declared(kbs: list[RandomKB]) -> None:
+    for kb in kbs:
+        signature = kb.tbox.signature
+        known = signature.classes | signature.object_properties | signature.data_properties
+        for value in (*kb.tbox.axioms, *kb.abox, *kb.insertions):
+            used = {x.iri for x in parts(value) if hasattr(x, "iri") and not isinstance(x, Datatype)}
+            assert all(iri in known or iri.startswith("http://www.w3.org/2002/07/owl#") for iri in used)
+
+
+def test_every_feature_is_frequent(kbs: list[RandomKB]) -> None:
+    shares = Counter(feature for kb in kbs for feature in kb.features)
+    rare = {feature: shares[feature] / len(kbs) for feature in FEATURES if shares[feature] < 0.1 * len(kbs)}
+    assert not rare
+
+
+def test_flavours_take_turns_and_seeds_decide(kbs: list[RandomKB]) -> None:
+    assert len({flavour.name for flavour in FLAVOURS}) == len(FLAVOURS) > 5
+    assert [random_kb(seed) for seed in range(20)] == kbs[:20]
+    assert len({(kb.tbox.axioms, kb.abox) for kb in kbs}) == len(kbs)
+
+
+def test_deletions_come_before_insertions() -> None:
+    one, two, three = (ClassAssertion(cls, "urn:a") for cls in (A, B, C))
+    kb = RandomKB(TBox(), (one, two), (one, three), (one, two), frozenset())
+    assert set(kb.union()) == {one, three}
+
+
+def test_features_are_read_off() -> None:
+    def features(*assertions: ObjectPropertyAssertion) -> frozenset[str]:
+        return features_of(TBox(), assertions, (), ())
+
+    path = [ObjectPropertyAssertion(r, f"urn:{i}", f"urn:{i + 1}") for i in range(3)]
+    assert features(*path) == {"chain of roles"} and not features(*path[:2])
+    axioms = (SubClassOf(A, ObjectMaxCardinality(1, r, B)), SubClassOf(A, ObjectMaxCardinality(1, r)))
+    assert features_of(TBox(axioms[:1]), (), (), ()) == {"at most", "qualified at most"}
+    assert features_of(TBox(axioms[1:]), (), (), ()) == {"at most"}
+    assert features_of(TBox((TransitiveObjectProperty(r),)), (), (), path) == {"transitivity", "deletions"}
+
+
+def test_plain_clashes_are_seen_and_others_are_not() -> None:
+    tbox = TBox(
+        (
+            DisjointClasses((A, B)),
+            SubClassOf(C, A),
+            ObjectPropertyRange(s, B),
+            SubObjectPropertyOf(r, s),
+            FunctionalObjectProperty(s),
+            AsymmetricObjectProperty(s),
+        )
+    )
+    clashes = PlainClashes(tbox)
+    edge = ObjectPropertyAssertion(r, "urn:a", "urn:b")
+    is_c = ClassAssertion(C, "urn:b")
+    same = SameIndividual("urn:b", "urn:x")
+    assert clashes.found_in([edge, is_c])
+    assert clashes.found_in([edge, ClassAssertion(C, "urn:x"), same])
+    assert clashes.found_in([edge, NegativeObjectPropertyAssertion(s, "urn:a", "urn:x"), same])
+    assert clashes.found_in([edge, ObjectPropertyAssertion(s, "urn:b", "urn:a")])
+    assert clashes.found_in([same, DifferentIndividuals("urn:x", "urn:b")])
+    assert not clashes.found_in([edge, ObjectPropertyAssertion(r, "urn:a", "urn:c"), DifferentIndividuals("urn:b", "urn:c")])
+    assert not clashes.found_in([edge, ClassAssertion(C, "urn:a"), same])
+
+
+def test_shrinking_leaves_what_fails() -> None:
+    kb = random_kb(3)
+    needed = (kb.insertions[-1], kb.abox[2], kb.tbox.axioms[1])
+
+    def failing(smaller: RandomKB) -> bool:
+        return needed[0] in smaller.insertions and needed[1] in smaller.abox and needed[2] in smaller.tbox.axioms
+
+    smaller = shrink(kb, failing)
+    assert smaller == replace(
+        smaller, tbox=replace(kb.tbox, axioms=needed[2:]), abox=needed[1:2], insertions=needed[:1], deletions=()
+    )
+    assert smaller.features == features_of(smaller.tbox, smaller.abox, smaller.insertions, ())
+
+
+@pytest.mark.jvm
+def test_both_verdicts_are_frequent() -> None:
+    reasoner = HermitReasoner(timeout=20)
+    try:
+        verdicts: Counter[tuple[Verdict, Verdict]] = Counter()
+        for seed in range(240):
+            kb = random_kb(seed)
+            base, union = (
+                reasoner.consistent(kb.tbox.axioms, assertions, proxy_data=False).verdict for assertions in (kb.abox, kb.union())
+            )
+            verdicts[base, union] += 1
+        consistent = sum(n for (base, _), n in verdicts.items() if base is Verdict.CONSISTENT)
+        assert consistent > 0.45 * 240
+        assert 0.12 * consistent < verdicts[Verdict.CONSISTENT, Verdict.INCONSISTENT] < 0.5 * consistent
+    finally:
+        reasoner.close()
