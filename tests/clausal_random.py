@@ -8,7 +8,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role, RoleBox
 
@@ -24,6 +25,7 @@ class Profile:
     edges: float = 1.2
     role_constraints: float = 0.15
     max_n: int = 3
+    data: bool = False
     weights: tuple[tuple[str, int], ...] = (
         ("subsumption", 2),
         ("disjunction", 3),
@@ -82,6 +84,25 @@ DISJUNCTIVE = Profile(
     ),
 )
 
+#: Data restrictions and values, with ranges that overlap, and nodes that merge.
+DATA = Profile(
+    names=4,
+    roles=2,
+    clauses=(9, 16),
+    nodes=(1, 4),
+    data=True,
+    weights=(
+        ("disjunction", 4),
+        ("disjoint", 2),
+        ("exists", 3),
+        ("universal", 2),
+        ("backward", 2),
+        ("functional", 2),
+        ("at_most", 2),
+        ("data", 10),
+    ),
+)
+
 #: Many named neighbours under ≤n, with inequalities.
 COUNTING = Profile(
     names=4,
@@ -89,10 +110,39 @@ COUNTING = Profile(
     clauses=(6, 12),
     nodes=(3, 6),
     edges=2.0,
-    weights=(("disjunction", 2), ("disjoint", 3), ("exists", 2), ("at_least", 3), ("universal", 2), ("functional", 2), ("at_most", 6)),
+    weights=(
+        ("disjunction", 2),
+        ("disjoint", 3),
+        ("exists", 2),
+        ("at_least", 3),
+        ("universal", 2),
+        ("functional", 2),
+        ("at_most", 6),
+    ),
 )
 
-PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING, "disjunctive": DISJUNCTIVE}
+PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING, "disjunctive": DISJUNCTIVE, "data": DATA}
+
+
+PROPERTIES = ("urn:t:d0", "urn:t:d1")
+
+
+def _integer(n: int) -> Literal:
+    return Literal(str(n), XSD + "integer")
+
+
+_INT = Datatype(XSD + "integer")
+_SMALL = DatatypeRestriction(_INT, ((XSD + "minInclusive", _integer(1)), (XSD + "maxInclusive", _integer(3))))
+RANGES: tuple[DataRange, ...] = (
+    _INT,
+    _SMALL,
+    DatatypeRestriction(_INT, ((XSD + "minInclusive", _integer(3)),)),
+    Datatype(XSD + "string"),
+    DataComplementOf(_INT),
+    DataComplementOf(_SMALL),
+    DataOneOf((_integer(1), _integer(5), Literal("a"))),
+)
+LITERALS = (*map(_integer, range(1, 6)), Literal("a"), Literal("b"), Literal("1.0", XSD + "decimal"))
 
 
 def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:
@@ -106,15 +156,17 @@ def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:
 
 def _tbox(rng: random.Random, profile: Profile, names: list[str], roles: list[Role]) -> ClausalTBox:
     kinds, weights = zip(*profile.weights)
-    clauses = [
-        _clause(rng, rng.choices(kinds, weights)[0], profile, names, roles) for _ in range(rng.randint(*profile.clauses))
-    ]
+    clauses = [_clause(rng, rng.choices(kinds, weights)[0], profile, names, roles) for _ in range(rng.randint(*profile.clauses))]
     some = rng.random() < profile.role_constraints
+    sub = frozenset({PROPERTIES}) if profile.data and rng.random() < 0.4 else frozenset()
+    apart = frozenset({PROPERTIES}) if profile.data and not sub and rng.random() < 0.2 else frozenset()
     box = RoleBox(
         inclusions=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(rng.choice((0, 0, 1, 1, 2)))),
         disjoint=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(some * rng.choice((0, 1, 1)))),
         asymmetric=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 0, 1)))),
         irreflexive=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 1)))),
+        data_inclusions=sub,
+        disjoint_data=apart,
     )
     extra: list[Atom] = [AtLeast(rng.randint(1, profile.max_n), rng.choice(roles), rng.choice([None, *names]))]
     atoms = dict.fromkeys(names + [a for c in clauses for a in c.head] + extra)
@@ -142,7 +194,9 @@ def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], r
             return Clause(body=pick(1, 1), head=(AtLeast(n, role, filler),))
         case "universal":
             strict = rng.random() < 0.15
-            return Clause(body=pick(1 if strict else 0, 1), role=role, branch_body=pick(strict, 1), branch_head=pick(1 - strict, 1))
+            return Clause(
+                body=pick(1 if strict else 0, 1), role=role, branch_body=pick(strict, 1), branch_head=pick(1 - strict, 1)
+            )
         case "backward":
             return Clause(body=pick(0, 1), role=role, branch_body=pick(1, 1), head=pick(1, 1))
         case "u_disjunction":
@@ -153,13 +207,23 @@ def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], r
             head: tuple[Atom, ...] = pick(0, 1) if rng.random() < 0.2 else ()
             n = rng.randint(1, profile.max_n)
             return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), at_most=n, head=head)
+        case "data":
+            more = pick(0, 1) if rng.random() < 0.4 else ()
+            return Clause(body=pick(1, 1), head=(_data_atom(rng), *more))
     raise ValueError(kind)
+
+
+def _data_atom(rng: random.Random) -> DataAtLeast | DataAtMost:
+    if rng.random() < 0.5:
+        return DataAtLeast(rng.choice((1, 1, 2, 3)), rng.choice(PROPERTIES), rng.choice(RANGES))
+    return DataAtMost(rng.choice((0, 0, 1, 1, 2)), rng.choice(PROPERTIES), rng.choice(RANGES))
 
 
 def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list[str], roles: list[Role]) -> Module:
     n = rng.randint(*profile.nodes)
     ids = tbox.atom_ids
     needs = [i for a, i in ids.items() if isinstance(a, AtLeast)]
+    restrictions = [i for a, i in ids.items() if isinstance(a, DataAtLeast | DataAtMost)]
     positive, negative = [], []
     for _ in range(n):
         pos = {ids[rng.choice(names)] for _ in range(rng.choice((0, 1, 1)))}
@@ -168,6 +232,8 @@ def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list
             pos.add(rng.choice(needs))
         if rng.random() < 0.1:
             neg.add(rng.choice(needs))
+        if restrictions and rng.random() < 0.3:
+            rng.choice((pos, neg)).add(rng.choice(restrictions))
         positive.append(sum(1 << i for i in pos))
         negative.append(sum(1 << i for i in neg - pos))
 
@@ -179,4 +245,8 @@ def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list
     edges = tuple((i, rng.choice(roles), j) for i, j in (pair(0.08) for _ in range(many)))
     forbidden = tuple((i, rng.choice(roles), j) for i, j in (pair(0.1) for _ in range(rng.random() < 0.12)))
     different = tuple(pair(0.0) for _ in range(rng.choice((0, 0, 1, 3)) if n > 1 else 0))
-    return Module(tuple(positive), tuple(negative), edges, forbidden, different)
+    data, negative_data = (
+        tuple((rng.randrange(n), rng.choice(PROPERTIES), rng.choice(LITERALS)) for _ in range(profile.data * rng.randint(0, most)))
+        for most in (4, 1)
+    )
+    return Module(tuple(positive), tuple(negative), edges, forbidden, different, data, negative_data)

@@ -50,7 +50,7 @@ def university_module(tbox: ClausalTBox, size: int, seed: int = 0, fault: bool =
     first_student = universities + courses
     for i in range(first_student, size):
         positive[i] = bit["Graduate"] if rng.random() < 0.3 else bit["Student"]
-        edges += [(i, TAKES, rng.randrange(universities, first_student)) for _ in range(rng.choice((0, 1, 2, 2, 3, 4)))]
+        edges += [(i, TAKES, rng.randrange(universities, first_student)) for _ in range(rng.choice((0, 1, 2, 2, 3, 3)))]
         edges.append((i, MEMBER, rng.randrange(universities)))
         if rng.random() < 0.3:
             edges.append((i, DEGREE, rng.randrange(universities)))

@@ -135,8 +135,10 @@ ONTOLOGIES: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
     ("disjoint roles, turned", [DisjointObjectProperties((R, ObjectInverseOf(S)))], [_r(a, b), _r(a, b, S)], CONSISTENT),
     ("disjoint roles, an inverse", [DisjointObjectProperties((R, ObjectInverseOf(S)))], [_r(a, b), _r(b, a, S)], INCONSISTENT),
     ("sameAs and ≠", [], [SameIndividual(a, b), SameIndividual(b, c), DifferentIndividuals(a, c)], INCONSISTENT),
-    ("blank nodes", [DisjointClasses((A, B))], [SameIndividual("_:1.x", "_:1.y"), *_is(A, "_:1.x"), *_is(B, "_:1.y")], INCONSISTENT),
-    ("a nominal", [SubClassOf(A, ObjectOneOf((b,))), DisjointClasses((B, C))], [*_is(A, a), *_is(B, a), *_is(C, b)], INCONSISTENT),
+    ("blank nodes", [DisjointClasses((A, B))],
+     [SameIndividual("_:1.x", "_:1.y"), *_is(A, "_:1.x"), *_is(B, "_:1.y")], INCONSISTENT),
+    ("a nominal", [SubClassOf(A, ObjectOneOf((b,))), DisjointClasses((B, C))],
+     [*_is(A, a), *_is(B, a), *_is(C, b)], INCONSISTENT),
     # What the OWL API's sets would lose:
     ("a class disjoint from itself", [DisjointClasses((A, A))], _is(A, a), INCONSISTENT),
     ("a class disjoint from itself and another", [DisjointClasses((A, A, B))], _is(A, a), INCONSISTENT),
@@ -393,14 +395,14 @@ def test_a_jvm_killed_in_mid_call() -> None:
 
 
 def test_a_jvm_that_is_killed_again_and_again() -> None:
-    culprits = frozenset({3, 40, 77})
-    modules = [BAD[0] if i in culprits else CHEAP[i % 3] for i in range(80)]
+    culprits = frozenset({3, 14, 19})
+    modules = [BAD[0] if i in culprits else CHEAP[i % 3] for i in range(20)]
     reasoner = HermitReasoner("512m", timeout=20.0)
     done = threading.Event()
 
     def terror() -> None:
         rng = random.Random(1)
-        while not done.wait(0.3 + rng.random()):
+        while not done.wait(0.5 + rng.random()):
             if jvm_module._shared is not None:
                 try:
                     os.kill(jvm_module._shared.pid, signal.SIGKILL)
@@ -410,7 +412,7 @@ def test_a_jvm_that_is_killed_again_and_again() -> None:
     thread = threading.Thread(target=terror)
     thread.start()
     try:
-        for _ in range(4):
+        for _ in range(2):
             for i, answer in enumerate(reasoner.decide(TBOX, modules)):
                 assert answer.verdict in (UNDETERMINED, INCONSISTENT if i in culprits else CONSISTENT), i
     finally:

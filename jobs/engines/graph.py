@@ -145,10 +145,9 @@ class Graph:
     def join(self, first: Ints, second: Ints) -> Ints:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
         before = self.rep
+        apart = before[first] != before[second]
         self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
-        grown = self.rep[np.concatenate([first, second])]
-        size = np.bincount(before[before == np.arange(len(self))] * 0 + self.rep[before == np.arange(len(self))], minlength=len(self))
-        return np.unique(grown[size[grown] > 1])
+        return np.unique(self.rep[first[apart]])
 
     def is_new(self) -> Bools:
         """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""

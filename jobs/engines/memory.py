@@ -20,7 +20,16 @@ from shiq.abox import ABox, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
-from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.model import (
+    Assertion,
+    Class,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    ObjectPropertyAssertion,
+    SameIndividual,
+    SubClassOf,
+    TBox,
+)
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
 
@@ -91,7 +100,7 @@ class MemoryKnowledgeBase:
         """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
-        extra = vocabulary(sorted(assertions, key=repr), roles)
+        extra = vocabulary(assertions, roles)
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     def __len__(self) -> int:
@@ -172,10 +181,24 @@ def by_individual(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]
     return found
 
 
-def vocabulary(assertions: Sequence[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
-    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names."""
-    plain = (p for a in assertions for p in normalise(a, roles).assertions)
-    return (*definitions(assertions, roles), *(Class(name) for name in atom_names(plain)))
+def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
+    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
+
+    In an order that depends on the set of assertions alone.
+    """
+    complex_: list[Assertion] = []
+    names: set[str] = set()
+    for assertion in assertions:
+        for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
+            names.update(atom_names((plain,)))
+            if plain is not assertion:
+                complex_.append(assertion)
+    ordered = sorted(complex_, key=repr)
+    return (*definitions(ordered, roles), *map(Class, sorted(names)))
+
+
+#: What normal form leaves alone, and no class name stands in.
+_PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from shiq.model import (
     OWL,
@@ -77,11 +77,14 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], Axiom]] = {
 }
 
 
+V = TypeVar("V", Axiom, Assertion)
+
+
 @dataclass
-class Mapped:
+class Mapped(Generic[V]):
     """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
 
-    value: Axiom | Assertion
+    value: V
     main: int
     triples: list[int] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
@@ -101,8 +104,8 @@ class Failure:
 class Mapping:
     """What the main triples of a graph give."""
 
-    axioms: list[Mapped] = field(default_factory=list)
-    assertions: list[Mapped] = field(default_factory=list)
+    axioms: list[Mapped[Axiom]] = field(default_factory=list)
+    assertions: list[Mapped[Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
 
@@ -140,7 +143,7 @@ class _Mapper:
         if value in CHARACTERISTICS or value == FUNCTIONAL:
             self._characteristic(main, subject, value)
         elif value.startswith("_:"):
-            item = Mapped(ClassAssertion(Class(""), subject), main)
+            item = Mapped[Assertion](ClassAssertion(Class(""), subject), main)
             item.value = ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
             self.result.assertions.append(item)
         elif value == OWL + "AllDisjointClasses":
@@ -156,7 +159,7 @@ class _Mapper:
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
 
     def _characteristic(self, main: int, subject: str, value: str) -> None:
-        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
             item.value = FunctionalDataProperty(self.expressions.data_property(subject))
         else:
@@ -192,7 +195,7 @@ class _Mapper:
         name = "targetIndividual" if target else "targetValue"
         filler = self.graph.only(subject, OWL + name, f"owl:{name}")
         value = self.graph.objects[filler]
-        item = Mapped(SameIndividual("", ""), main, [source, on, filler])
+        item = Mapped[Assertion](SameIndividual("", ""), main, [source, on, filler])
         if target:
             role = self.expressions.object_property(self.graph.objects[on], item.triples)
             item.value = NegativeObjectPropertyAssertion(role, individual, self._individual(value))
@@ -215,12 +218,17 @@ class _Mapper:
         self.result.axioms.append(Mapped(SubClassOf(sub, sup), main, keys=keys))
 
     def equivalent_class(self, main: int, subject: str, value: Term) -> None:
-        if self.kinds.is_datatype(subject) and not self.kinds.is_class(subject):
+        if isinstance(value, str) and subject.startswith("_:") and self._is_datatype(value):
+            subject, value = value, subject
+        if self._is_datatype(subject):
             keys: list[Key] = []
             definition = DatatypeDefinition(Datatype(subject), self.expressions.data_range(value, keys))
             self.result.axioms.append(Mapped(definition, main, keys=keys))
         else:
             self._classes(main, EquivalentClasses, [subject, value], [])
+
+    def _is_datatype(self, iri: str) -> bool:
+        return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
         self._classes(main, DisjointClasses, [subject, value], [])
@@ -259,7 +267,7 @@ class _Mapper:
         if main not in self.expressions.defining(subject):
             raise UnmappedError("malformed", f"the restriction <{subject}> has no owl:onProperty")
         keys: list[Key] = []
-        if self.kinds.is_datatype(subject) and not self.kinds.is_class(subject):
+        if self._is_datatype(subject):
             axiom: Axiom = DatatypeDefinition(Datatype(subject), self.expressions.definition(main, keys, datatype=True))
         else:
             axiom = EquivalentClasses((Class(subject), self.expressions.definition(main, keys)))
@@ -284,7 +292,7 @@ class _Mapper:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
             self.result.axioms.append(Mapped(of_data(*data), main))
         else:
-            item = Mapped(SubClassOf(Class(""), Class("")), main)
+            item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
             roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
@@ -332,7 +340,7 @@ class _Mapper:
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
         domain = self.expressions.class_expression(value, item.keys)
         if kind == DATA:
             item.value = DataPropertyDomain(self.expressions.data_property(subject), domain)
@@ -345,7 +353,7 @@ class _Mapper:
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped(SubClassOf(Class(""), Class("")), main)
+        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
         if kind == DATA:
             item.value = DataPropertyRange(self.expressions.data_property(subject), self.expressions.data_range(value, item.keys))
         else:

@@ -93,7 +93,8 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
             subject, predicate, value = (_rdflib_term(term, label) for term in row[:3])
             if isinstance(subject, Literal) or isinstance(predicate, Literal) or predicate.startswith("_:"):
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
-            _checked(subject), _checked(predicate), _checked(value)
+            for term in (subject, predicate, value):
+                _check(term)
         except RefusedTermError as error:
             rejects.add(str(error), text=" ".join(term.n3() if hasattr(term, "n3") else repr(term) for term in row[:3]))
             continue
@@ -129,7 +130,7 @@ def _may_be_rewritten(literal: Any) -> bool:
     return str(literal.normalize()) == str(literal)
 
 
-def _checked(term: str | Literal) -> None:
+def _check(term: str | Literal) -> None:
     """rdflib accepts any text as an IRI. Raises: RefusedTermError."""
     if isinstance(term, Literal):
         if "\0" in term.lexical:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -145,10 +146,8 @@ def _file_of(ontology: Any) -> str | None:
     base = iri[:-1] if iri.endswith(("#", "/")) else iri
     if base.startswith("file://"):
         return unquote(base[7:])
-    import owlready2
-
     names = [base.rsplit("/", 1)[-1], *(f"{ontology.name}{extension}" for extension in _EXTENSIONS)]
-    paths = (os.path.join(folder, name) for folder in owlready2.onto_path for name in names)
+    paths = (os.path.join(folder, name) for folder in sys.modules["owlready2"].onto_path for name in names)
     return next((path for path in paths if os.path.isfile(path)), None)
 
 

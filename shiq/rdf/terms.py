@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 import pyoxigraph as ox
 
@@ -13,10 +14,8 @@ from shiq.rdf.triples import Triples
 _MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
 
 
-class Labels(Protocol):
-    """Names the blank nodes of one source."""
-
-    def __call__(self, label: str) -> str: ...
+#: Names the blank nodes of one source.
+Labels: TypeAlias = Callable[[str], str]
 
 
 def written_labels(scope: str) -> Labels:

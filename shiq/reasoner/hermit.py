@@ -1,69 +1,57 @@
 """HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm JVM (THEORY.md 2.5).
 
 Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without an exception; whatever else
-happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through proxies over xsd:integer, whose
-consistency is the same.
+happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through proxies over xsd:integer
+(`shiq.reasoner.proxied`), whose consistency is the same.
 """
 
 from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from shiq.clause import ClausalTBox
-from shiq.clause_axioms import atom_expression, clause_axioms, module_assertions
-
-try:
-    from shiq.datatypes import DataTheory
-except ImportError:
-
-    class DataTheory:
-        def __init__(self, *a):
-            pass
-
-
-from shiq.model import (
-    Assertion,
-    Axiom,
-    DataExactCardinality,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataRange,
-    DatatypeDefinition,
-    Literal,
-)
+from shiq.clause_axioms import clause_axioms, module_assertions
+from shiq.datatypes import DataTheory
+from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module
+from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, opaque_in, proxied
 from shiq.reasoner.sending import Document, Unsendable, document, sendable
-from shiq.reasoner.structure import data_of, parts, with_data
+from shiq.reasoner.structure import data_of, structural_key
 from shiq.roles import role_box
 from shiq.verdict import Verdict
 
 #: Modules are asked about together up to this many assertions, and this many modules.
-BATCH_ASSERTIONS = 5_000
-BATCH_MODULES = 200
+LOT_ASSERTIONS = 5_000
+LOT_MODULES = 200
 
 _CONSISTENT = Answer(Verdict.CONSISTENT)
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
-_OPAQUE = "opaque datatype: its values cannot be told apart, so no proxies stand for them"
 
 
-def _undetermined(reason: str) -> Answer:
+def _undetermined(reason: object) -> Answer:
     return Answer(Verdict.UNDETERMINED, f"hermit: {reason}")
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A clausal TBox as it is sent: axioms without data as text, axioms with data as values (their proxies differ by batch)."""
+    """A clausal TBox as it is sent: axioms without data as text, axioms with data as values (their proxies differ by lot).
+
+    ``opaque``: what is opaque in ``data``, if anything; then its versions in ``bounds`` stand for it.
+    """
 
     plain: Document
+    plain_keys: frozenset[object]
     data: tuple[Axiom, ...]
-    ranges: frozenset[DataRange]
+    bounds: Mapping[Bound, tuple[Axiom, ...]]
     theory: DataTheory
+    opaque: str | None
 
 
 @dataclass(frozen=True)
@@ -72,15 +60,15 @@ class _Question:
 
     index: int
     assertions: tuple[Assertion, ...]
-    literals: frozenset[Literal]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Budget:
-    """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all."""
+    """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after deaths of the JVM."""
 
     each: float | None
-    deadline: float | None
+    deadline: float | None = None
+    attempts: int = 1
 
     def next(self) -> float | None:
         """The limit of the next question, None for no limit. Raises JvmFailure when the time is over."""
@@ -94,8 +82,9 @@ class _Budget:
 class HermitReasoner:
     """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size at a time).
 
-    The JVM starts with the first question, is killed when a question takes longer than ``timeout`` seconds, and started
-    afresh by the next. Raises ReasonerError where there is no Java, no jar or no such heap, UsageError for a malformed ``heap``.
+    The JVM starts with the first question, is killed when a question takes longer than ``timeout`` seconds (None: no limit),
+    and started afresh by the next. Raises ReasonerError where there is no Java, no jar or no such heap, UsageError for a
+    malformed ``heap`` or ``timeout``.
     """
 
     def __init__(self, heap: str = "1g", timeout: float | None = 60.0) -> None:
@@ -117,13 +106,13 @@ class HermitReasoner:
         try:
             prepared = self._prepare(tbox)
         except Unsendable as refusal:
-            return [_undetermined(str(refusal))] * len(modules)
+            return [_undetermined(refusal)] * len(modules)
         answers = [_undetermined("not asked")] * len(modules)
         lot: list[_Question] = []
         size = 0
         for index, module in enumerate(modules):
-            question = _question(tbox, index, module)
-            if lot and (size + len(question.assertions) > BATCH_ASSERTIONS or len(lot) >= BATCH_MODULES):
+            question = _question(tbox, prepared.theory, index, module)
+            if lot and (size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES):
                 self._decide_lot(prepared, lot, budget, answers)
                 lot, size = [], 0
             lot.append(question)
@@ -145,21 +134,17 @@ class HermitReasoner:
         reasoner's.
         """
         sent_axioms, sent_assertions = sendable(axioms, assertions)
-        if proxy_data:
-            definitions = {a.datatype.iri: a.range for a in sent_axioms if isinstance(a, DatatypeDefinition)}
-            sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
-            ranges, literals = data_of([*sent_axioms, *sent_assertions])
-            if ranges or literals:
+        try:
+            if proxy_data and any(data_of([*sent_axioms, *sent_assertions])):
+                definitions = {a.datatype.iri: a.range for a in sent_axioms if isinstance(a, DatatypeDefinition)}
+                sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
                 theory = DataTheory(definitions, role_box(sent_axioms))
-                largest = _largest([*sent_axioms, *sent_assertions], literals)
-                proxies = theory.proxies(ranges, literals, largest)
-                if proxies is None:
-                    return _undetermined(_OPAQUE)
-                proxied = [with_data(a, proxies.range, proxies.literal) for a in sent_axioms]
-                proxied_assertions = [with_data(a, proxies.range, proxies.literal) for a in sent_assertions]
-                sent_axioms, sent_assertions = sendable(proxied, proxied_assertions)
-        limit = self._timeout if timeout is None else timeout
-        return self._ask((), [*sent_axioms, *sent_assertions], _Budget(limit, None))
+                sent_assertions = ill_typed_refuted(theory, sent_assertions)
+                sent_axioms, sent_assertions = sendable(*proxied(theory, sent_axioms, sent_assertions, negated_ranges=True))
+            question = document([*sent_axioms, *sent_assertions])
+        except (OpaqueData, Unsendable) as obstacle:
+            return _undetermined(obstacle)
+        return self._ask((), question, _Budget(self._timeout if timeout is None else timeout))
 
     def close(self) -> None:
         """Lets go of the JVM; it ends when no other HermitReasoner uses it."""
@@ -199,52 +184,60 @@ class HermitReasoner:
             self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
 
     def _ask_single(self, prepared: _Prepared, question: _Question, budget: _Budget) -> Answer:
-        return self._ask_together(prepared, (question,), budget, attempts=2)
+        return self._ask_together(prepared, (question,), _Budget(budget.each, budget.deadline, attempts=2))
 
-    def _ask_together(self, prepared: _Prepared, lot: Sequence[_Question], budget: _Budget, attempts: int = 1) -> Answer:
-        """The consistency of the TBox with all of ``lot``."""
+    def _ask_together(self, prepared: _Prepared, lot: Sequence[_Question], budget: _Budget) -> Answer:
+        """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds say of it."""
+        theory = prepared.theory
+        assertions = [assertion for question in lot for assertion in question.assertions]
+        opaque = prepared.opaque or opaque_in(theory, assertions)
+        if opaque is None:
+            return self._ask_exactly(prepared, prepared.data, assertions, budget)
+        without = [bounded(theory, assertion, Bound.UNUSED) for assertion in assertions]
+        answer = self._ask_exactly(prepared, prepared.bounds[Bound.UNUSED], without, budget)
+        if answer.verdict is Verdict.INCONSISTENT:
+            met = [bounded(theory, assertion, Bound.MET) for assertion in assertions]
+            answer = self._ask_exactly(prepared, prepared.bounds[Bound.MET], met, budget)
+            if answer.verdict is Verdict.CONSISTENT:
+                return _undetermined(opaque)
+        return answer
+
+    def _ask_exactly(
+        self, prepared: _Prepared, axioms: Sequence[Axiom], assertions: Sequence[Assertion], budget: _Budget
+    ) -> Answer:
+        """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
         bases = [prepared.plain]
-        assertions: list[Assertion] = [assertion for question in lot for assertion in question.assertions]
-        literals = frozenset(literal for question in lot for literal in question.literals)
-        if prepared.ranges or literals:
-            largest = _largest([*prepared.data, *assertions], literals)
-            proxies = prepared.theory.proxies(prepared.ranges, literals, largest)
-            if proxies is None:
-                return _undetermined(_OPAQUE)
-            axioms, _ = sendable([with_data(axiom, proxies.range, proxies.literal) for axiom in prepared.data], ())
-            _, assertions = sendable((), [with_data(assertion, proxies.range, proxies.literal) for assertion in assertions])
-            try:
-                bases.append(document(axioms))
-            except Unsendable as refusal:
-                return _undetermined(str(refusal))
-        return self._ask(bases, assertions, budget, attempts)
-
-    def _ask(self, bases: Sequence[Document], values: Sequence[Axiom | Assertion], budget: _Budget, attempts: int = 1) -> Answer:
-        """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""
         try:
-            question = document(values)
-        except Unsendable as refusal:
-            return _undetermined(str(refusal))
-        while True:
+            if any(data_of([*axioms, *assertions])):
+                axioms, assertions = proxied(prepared.theory, axioms, assertions)
+            axioms, assertions = sendable(axioms, assertions)
+            axioms = [axiom for axiom in axioms if structural_key(axiom) not in prepared.plain_keys]
+            if axioms:
+                bases.append(document(axioms))
+            question = document(assertions)
+        except (OpaqueData, Unsendable) as obstacle:
+            return _undetermined(obstacle)
+        return self._ask(bases, question, budget)
+
+    def _ask(self, bases: Sequence[Document], question: Document, budget: _Budget) -> Answer:
+        """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""
+        reason = ""
+        for _ in range(budget.attempts):
             try:
-                consistent = self._call(bases, question, budget)
+                session = shared_session(self, self._heap, budget.next())
+                consistent = session.jvm.call(partial(session.consistent, bases, question), budget.next())
             except JvmDied as failure:
-                attempts -= 1
-                if attempts <= 0:
-                    return _undetermined(str(failure))
+                reason = str(failure)
             except JvmFailure as failure:
-                return _undetermined(str(failure))
+                return _undetermined(failure)
             else:
                 return _CONSISTENT if consistent else _INCONSISTENT
-
-    def _call(self, bases: Sequence[Document], question: Document, budget: _Budget) -> bool:
-        session = shared_session(self, self._heap, budget.next())
-        return session.jvm.call(lambda: session.consistent(bases, question), budget.next())
+        return _undetermined(reason)
 
     # --- TBoxes -------------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _Prepared:
-        """What is sent of ``tbox``, kept for as long as it lives."""
+        """What is sent of ``tbox``, kept for as long as it lives. Raises Unsendable."""
         known = self._prepared.get(id(tbox))
         if known is not None and known[0]() is tbox:
             return known[1]
@@ -261,22 +254,13 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
     data: list[Axiom] = []
     for axiom in axioms:
         (data if any(data_of((axiom,))) else plain).append(axiom)
-    expressions = [atom_expression(atom) for atom in tbox.atoms]
-    ranges, _ = data_of([*data, *expressions])
-    return _Prepared(document(plain), tuple(data), frozenset(ranges), DataTheory(tbox.definitions, tbox.roles))
+    theory = DataTheory(tbox.definitions, tbox.roles)
+    bounds = {bound: tuple(bounded(theory, axiom, bound) for axiom in data) for bound in Bound}
+    return _Prepared(document(plain), frozenset(map(structural_key, plain)), tuple(data), bounds, theory, opaque_in(theory, data))
 
 
-def _question(tbox: ClausalTBox, index: int, module: Module) -> _Question:
+def _question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:
     assertions = module_assertions(tbox, module, f"urn:shiq:m{index}:")
-    literals = frozenset(literal for _, _, literal in (*module.data, *module.negative_data))
-    return _Question(index, tuple(assertions), literals)
-
-
-def _largest(values: Iterable[object], literals: Iterable[Literal]) -> int:
-    """How many different values one individual can be asked to have: every ≥n, negated ≤n and asserted value counted."""
-    total = len(frozenset(literals)) + 1
-    for value in values:
-        for part in parts(value):
-            if isinstance(part, DataMinCardinality | DataMaxCardinality | DataExactCardinality):
-                total += part.cardinality + 1
-    return total
+    if module.data or module.negative_data:
+        assertions = ill_typed_refuted(theory, assertions)
+    return _Question(index, tuple(assertions))

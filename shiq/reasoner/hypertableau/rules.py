@@ -272,6 +272,8 @@ class Saturation(State):
         """``size`` of ``found``, pairwise unequal as far as a greedy choice finds them."""
         if len(found) == size:
             return found
+        if not any(map(self.unequal.get, found)):
+            return sorted(found)[:size]
         inside = set(found)
         known = {y: self.unequal.get(y, {}).keys() for y in found}
         order = sorted(found, key=lambda y: (-len(known[y] & inside), y))
@@ -316,7 +318,7 @@ class Saturation(State):
         statements = self.data_statements(x)
         return self.tables.data.satisfiable(statements) if statements else True
 
-    def data_statements(self, x: int) -> frozenset[DataStatement]:
+    def data_statements(self, x: int) -> list[DataStatement]:
         """The data restrictions and values of x."""
         atoms = self.tables.atoms
         statements: list[DataStatement] = [fact for fact, _ in self.data.get(x, ())]
@@ -324,7 +326,7 @@ class Saturation(State):
             atom = atoms[a]
             if isinstance(atom, DataAtLeast | DataAtMost):
                 statements.append(atom)
-        return frozenset(statements)
+        return statements
 
     def data_rest(self, x: int) -> int:
         """What the data restrictions and values of x rest on."""

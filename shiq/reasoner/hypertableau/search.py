@@ -7,7 +7,6 @@ from heapq import heappop, heappush
 from typing import TypeAlias
 
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
-from shiq.reasoner.hypertableau.data import describe
 from shiq.reasoner.hypertableau.rules import ADD, Alternative, OutOfBudget, Saturation
 from shiq.reasoner.hypertableau.state import Clash, Match, State
 from shiq.reasoner.hypertableau.tables import Need, Tables, bits
@@ -191,7 +190,7 @@ class Search(Saturation):
         blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else {}
         for x in unknown:
             if x not in blocked:
-                self.opaque = self.opaque or f"the datatype layer cannot decide {describe(self.data_statements(x))}"
+                self.opaque = self.opaque or self.tables.data.describe(self.data_statements(x))
                 raise Clash(self.data_rest(x))
 
 

@@ -1,0 +1,135 @@
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Per signature; nothing here knows an individual."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from abox_ops.counting import Needs
+from abox_ops.data import DataView
+from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace
+from jobs.engines.base import Names
+from jobs.engines.columns import Columns, Ints
+from jobs.engines.labels import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
+from shiq.clause import AtLeast, ClausalTBox, DataAtMost
+from shiq.datatypes import DataTheory
+from shiq.model import NOTHING, THING, XSD, Literal
+from shiq.roles import Role
+
+#: What no xsd:string holds: the characters outside XML 1.0.
+_ODD = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Calculus:
+    """`LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were given out before, of a
+    TBox whose atoms are a prefix."""
+
+    def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,)) -> None:
+        self.tbox, self.names = tbox, names
+        self.space = LabelSpace(tbox)
+        self.table = LabelTable(self.space, list(labels))
+        self.theory = DataTheory(tbox.definitions, tbox.roles)
+        self.data = DataView(self.space, self.theory)
+        self.needs = Needs(self.space)
+        self._roles: list[Role] = []
+        self.role_calculus = RoleCalculus(self.table, self._roles)
+        self._class_ids: list[int] = []
+        self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
+
+    # --- roles and names ---------------------------------------------------------------------------
+
+    @property
+    def roles(self) -> list[Role]:
+        """The role of each number."""
+        for iri in self.names.object_properties.values[len(self._roles) // 2 :]:
+            self._roles += [Role(iri), Role(iri, True)]
+        return self._roles
+
+    def among(self, role: Ints, roles: frozenset[Role]) -> Bools:
+        """Which role numbers are of ``roles``."""
+        known = self._sets.get(roles)
+        if known is None or known[0] < len(self.roles):
+            flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
+            known = self._sets[roles] = (len(flags), flags)
+        return known[1][role]
+
+    def below(self, clause: CompiledClause) -> frozenset[Role]:
+        """The roles below the role of ``clause``."""
+        role = self.tbox.clauses[clause.index].role
+        assert role is not None
+        return self.tbox.roles.subroles(role)
+
+    def literal(self, iri: str, positive: bool) -> int:
+        """The label that holds one (negated) name."""
+        if iri == NOTHING.iri:
+            return self.table.clash_id if positive else EMPTY_ID
+        if iri == THING.iri:
+            return EMPTY_ID if positive else self.table.clash_id
+        bit = 1 << self.tbox.atom_ids[iri]
+        return self.table.id((bit, 0) if positive else (0, bit))
+
+    def class_labels(self, classes: Ints) -> Ints:
+        """The label that an assertion of each class gives."""
+        for iri in self.names.classes.values[len(self._class_ids) :]:
+            known = iri in self.tbox.atom_ids or iri in (NOTHING.iri, THING.iri)
+            self._class_ids.append(self.literal(iri, True) if known else -1)
+        found = np.array(self._class_ids, np.int64)[classes]
+        if len(found) and found.min() < 0:
+            raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
+        return found
+
+    # --- labels ------------------------------------------------------------------------------------
+
+    @cached_property
+    def functional(self) -> list[CompiledClause]:
+        return [c for c in self.space.m_type if c.n == 1]
+
+    def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
+        """Which labels (not contradictory ones) satisfy the body of ``clause`` at its centre and refute its head there."""
+        return self.table.where(
+            labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1] or x[0] & x[1])
+        )
+
+    def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
+        """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1, and those with k = 1."""
+        needed = [need for need in self.needs.needed(label) if need.role in roles]
+        return sum(need.n for need in needed if need.n > 1), tuple(need for need in needed if need.n == 1)
+
+    # --- data --------------------------------------------------------------------------------------
+
+    @cached_property
+    def bounded_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n restricts."""
+        below = self.tbox.roles.data_subproperties
+        return frozenset(q for atom in self.tbox.atoms if isinstance(atom, DataAtMost) for q in below(atom.property))
+
+    def refuted(self, rows: Columns, literals: Iterable[Literal]) -> Ints:
+        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of the rows."""
+        properties = self.names.data_properties.values
+        bounded = np.fromiter((p in self.bounded_properties for p in properties), np.bool_, len(properties))
+        values = list(literals)
+        found = np.full(len(values), EMPTY_ID, np.int64)
+        plain = np.fromiter((v.datatype == _STRING and not v.language for v in values), np.bool_, len(values))
+        plain &= ~bounded[rows["property"]]
+        if plain.any() and _ODD.search("".join([values[i].lexical for i in np.flatnonzero(plain).tolist()])):
+            plain[:] = False
+        for i in np.flatnonzero(~plain).tolist():
+            label = self.data.refuted([(properties[rows["property"][i]], values[i])])
+            if label != EMPTY:
+                found[i] = self.table.id(label)
+        return found
+
+
+_STRING = XSD + "string"
+
+
+def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
+    """The distinct (property, literal) of data ``rows``, and which of them each row has."""
+    found, inverse = combinations(rows["property"], rows["literal"])
+    columns = np.array(found, np.int64).reshape(-1, 2)
+    return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse
+
+

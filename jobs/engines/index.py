@@ -1,0 +1,142 @@
+"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.normal import normalise
+from jobs.engines.base import Base, Names
+from jobs.engines.calculus import Calculus
+from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate
+from jobs.engines.counting import Counts
+from jobs.engines.graph import Graph
+from jobs.engines.grouping import Grouping, components, grouping
+from jobs.engines.labels import EMPTY_ID
+from jobs.engines.memory import vocabulary
+from jobs.engines.rows import ROW_COLUMNS, SAME
+from jobs.engines.saturation import asserted_labels, refuted_labels, saturate
+from jobs.engines.whole import Batch, Whole
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    SubClassOf,
+    TBox,
+)
+from shiq.roles import Role, RoleBox, role_of
+from simplify import SimplifiedTBox
+
+Extra = tuple[SubClassOf | Class, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
+    class. An element is named by its least node. ``labels``: (element, label), the number of its told label in ``calculus``."""
+
+    extra: Extra
+    simplified: SimplifiedTBox
+    calculus: Calculus
+    same: Grouping
+    equal: Grouping
+    merged: Grouping
+    labels: Table
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+
+    def labels_of(self, elements: Ints) -> Ints:
+        """The told label of each element."""
+        rows = self.labels.rows_of(elements)
+        found: Ints = rows["label"][np.searchsorted(rows["element"], elements)]
+        return found
+
+
+def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
+    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
+    complex_ = all_complex(base)
+    extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
+    simplified = simplify(tbox, extra)
+    calculus = Calculus(simplified.clauses, base.names)
+    nodes = base.nodes()
+    same = same_grouping(base, nodes)
+    graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
+    everyone = graph.locate(np.unique(graph.keys_of(nodes)))
+    everyone.sort()
+    graph.expand(everyone)
+    graph.label = calculus.table.join(
+        asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
+    )
+    saturate(calculus, graph, np.ones(len(graph), np.bool_))
+    counts = Counts(calculus, graph)
+    counts.of_batch(graph.reps(), everywhere=True)
+    negated_roles, negated_properties = negated(complex_, roles)
+    reps = graph.reps()
+    name = least_nodes(graph)
+    node, element = graph.member_node, graph.rep[graph.member_element]
+    return Index(
+        extra,
+        simplified,
+        calculus,
+        same,
+        grouping(node, name[element]),
+        grouping(name[reps], name[graph.rep[counts.class_of[reps]]]),
+        array_table("element", {"element": name[reps], "label": graph.label[reps]}),
+        negated_roles,
+        negated_properties,
+    )
+
+
+def least_nodes(graph: Graph) -> Ints:
+    """By number: the least node of the element (of those that are expanded)."""
+    found = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(found, graph.rep[graph.member_element], graph.member_node)
+    return found
+
+
+def same_grouping(base: Base, nodes: Ints) -> Grouping:
+    """Individuals by asserted equality."""
+    pairs = concatenate(list(base.table("pairs").scan()), {name: nodes[:0] for name in ROW_COLUMNS["pairs"]})
+    told = pairs["kind"] == SAME
+    first, second = (np.searchsorted(nodes, pairs[name][told]) for name in ("node", "neighbour"))
+    return grouping(nodes, nodes[components(len(nodes), first, second)])
+
+
+def alone(base: Base) -> Whole:
+    """``base`` with an empty batch."""
+    none = np.zeros(0, np.int64)
+    tables: dict[str, ArrayTable] = {
+        name: array_table("node", {column: none for column in columns}) for name, columns in ROW_COLUMNS.items()
+    }
+    return Whole(base, Batch(base.names, [], [], (), tables), tables)
+
+
+def all_complex(base: Base) -> list[Assertion]:
+    """The complex assertions of ``base``, each once."""
+    found: dict[Assertion, None] = {}
+    for rows in base.table("complex").scan():
+        found.update(dict.fromkeys(base.complex_of(rows)))
+    return list(found)
+
+
+def vocabulary_of(names: Names, classes: Ints, complex: Sequence[Assertion], roles: RoleBox) -> Extra:
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: as `memory.vocabulary` has it
+    for all of them, since the order of the names rests on the class alone."""
+    stand_ins = [ClassAssertion(Class(names.classes.values[i]), "") for i in classes.tolist()]
+    return vocabulary(sorted([*stand_ins, *complex], key=repr), roles)
+
+
+def negated(complex: Sequence[Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
+    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
+    plain = [p for a in complex for p in normalise(a, roles).assertions]
+    negative = [role_of(p.property) for p in plain if isinstance(p, NegativeObjectPropertyAssertion)]
+    return (
+        frozenset(r for role in negative for r in (role, role.inverse)),
+        frozenset(p.property.iri for p in plain if isinstance(p, NegativeDataPropertyAssertion)),
+    )
+
+

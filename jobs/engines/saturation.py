@@ -1,0 +1,147 @@
+"""The told literals of many elements at once, in columns: the fixpoint of `abox_ops.saturation` (THEORY.md 2.2, 2.6).
+
+Each round sends along all role assertions of the elements that changed, once per distinct (role, label, label).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jobs.engines.calculus import Calculus, distinct_values
+from jobs.engines.columns import Ints
+from jobs.engines.graph import Graph, flags
+from jobs.engines.labels import EMPTY_ID, Bools
+
+
+def saturate(
+    calculus: Calculus, graph: Graph, active: Bools, take_in: Callable[[Ints], None] = lambda elements: None
+) -> Bools:
+    """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
+    are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
+
+    Stops because labels grow within finitely many literals and elements only merge.
+    """
+    _closed(calculus, graph, active)
+    changed = active
+    while True:
+        while changed.any():
+            changed = _send(calculus, graph, active, changed)
+        grown = _merge(calculus, graph, active)
+        if not len(grown):
+            return active
+        active = _activate(graph, active, grown)
+        take_in(grown)
+        changed = flags(len(graph), grown)
+        source, _, target = graph.half_edges(changed)
+        changed[target[active[target]]] = True
+        _closed(calculus, graph, flags(len(graph), grown))
+
+
+def _closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
+    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to be different clash."""
+    graph.label[chosen] = calculus.table.close(graph.label[chosen])
+    apart = graph.contradicted()
+    graph.label[apart[chosen[apart]]] = calculus.table.clash_id
+
+
+def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools) -> Bools:
+    """One round along the role assertions of the ``changed`` elements; which active elements it changed."""
+    source, role, target = graph.half_edges(changed & active)
+    inside = active[target]
+    source, role, target = source[inside], role[inside], target[inside]
+    to_source, to_target = _sent(calculus, graph, source, role, target)
+    got_source, got_target = to_source != EMPTY_ID, to_target != EMPTY_ID
+    element = np.concatenate([source[got_source], target[got_target]])
+    received = np.concatenate([to_source[got_source], to_target[got_target]])
+    reached, position = np.unique(element, return_inverse=True)
+    before = graph.label[reached]
+    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position.reshape(-1), received))
+    return flags(len(graph), reached[graph.label[reached] != before])
+
+
+def _sent(calculus: Calculus, graph: Graph, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints]:
+    assert len(calculus.roles) > (int(role.max()) if len(role) else -1)
+    return calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
+
+
+def _merge(calculus: Calculus, graph: Graph, active: Bools) -> Ints:
+    """Joins the told neighbours of every active element at which a ≤1 S.C is in force; the elements that grew."""
+    first: list[Ints] = []
+    second: list[Ints] = []
+    for clause in calculus.functional:
+        centre = active.copy()
+        centre[active] = calculus.in_force(graph.label[active], clause)
+        if not centre.any():
+            continue
+        source, role, target = graph.half_edges(centre)
+        told = calculus.among(role, calculus.below(clause))
+        told[told] = calculus.table.where(graph.label[target[told]], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
+        source, target = source[told], target[told]
+        if len(source):
+            order = np.lexsort((target, source))
+            source, target = source[order], target[order]
+            together = source[1:] == source[:-1]
+            first.append(target[:-1][together])
+            second.append(target[1:][together])
+    if not first:
+        return np.zeros(0, np.int64)
+    grown = graph.join(np.concatenate(first), np.concatenate(second))
+    combine(calculus, graph, grown)
+    return grown
+
+
+def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:
+    """Gives each of the (ascending) elements that grew the labels of its parts."""
+    parts = graph.peers(grown)
+    whole = np.searchsorted(grown, graph.rep[parts])
+    graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
+
+
+def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
+    graph.expand(grown)
+    now = np.zeros(len(graph), np.bool_)
+    now[: len(active)] = active
+    now[grown] = True
+    return now & (graph.rep == np.arange(len(graph)))
+
+
+def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
+    """The literals asserted at each of the expanded ``elements`` (ascending), joined; a clash where two members are different."""
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("class_assertions", np.sort(node))
+    if inserted_only:
+        rows = {name: column[rows["inserted"]] for name, column in rows.items()}
+    order = np.argsort(node)
+    where = element[order][np.searchsorted(node[order], rows["node"])]
+    target, received = [where], [calculus.class_labels(rows["class"])]
+    chosen = flags(len(graph), elements)
+    rare = [
+        (int(graph.rep[i]), calculus.literal(*literal))
+        for i, literal, inserted in graph.rare.literals
+        if chosen[graph.rep[i]] and (inserted or not inserted_only)
+    ]
+    apart = graph.contradicted()
+    apart = apart[chosen[apart]]
+    target += [np.array([i for i, _ in rare], np.int64), apart]
+    received += [np.array([label for _, label in rare], np.int64), np.full(len(apart), calculus.table.clash_id, np.int64)]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(start, np.searchsorted(elements, np.concatenate(target)), np.concatenate(received))
+
+
+def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
+    """What the data assertions of each of the expanded ``elements`` (ascending) refute, joined."""
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("data_assertions", np.sort(node))
+    if inserted_only:
+        rows = {name: column[rows["inserted"]] for name, column in rows.items()}
+    values, inverse = distinct_values(rows)
+    labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
+    said = labels != EMPTY_ID
+    order = np.argsort(node)
+    where = element[order][np.searchsorted(node[order], rows["node"][said])]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(start, np.searchsorted(elements, where), labels[said])
+
+

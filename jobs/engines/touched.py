@@ -1,0 +1,50 @@
+"""What a batch touches: the individuals of its normalised assertions, and what it brings that is rare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.normal import normalise
+from jobs.engines.columns import Columns, Ints
+from jobs.engines.index import negated
+from jobs.engines.whole import Whole
+from shiq.abox import individuals_of
+from shiq.model import THING, NegativeDataPropertyAssertion, NegativeObjectPropertyAssertion
+from shiq.roles import Role, RoleBox
+
+
+@dataclass(frozen=True)
+class Touched:
+    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``always``: those of inserted (in)equalities and
+    negative assertions. ``data``: the inserted data rows."""
+
+    nodes: Ints
+    always: Ints
+    data: Columns
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+
+
+def touched_by(whole: Whole, roles: RoleBox) -> Touched:
+    """What the insertions of ``whole`` touch."""
+    tables = {name: table.columns for name, table in whole.inserted.items()}
+    classes = tables["class_assertions"]
+    thing = whole.names.classes.ids.get(THING.iri, -1)
+    complex_ = whole.inserted_complex()
+    plain = [p for a in complex_ for p in normalise(a, roles).assertions]
+    negative = [p for p in plain if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)]
+    always = [tables["pairs"]["node"], whole.nodes_of([i for p in negative for i in individuals_of(p)])]
+    nodes = [
+        classes["node"][classes["class"] != thing],
+        tables["half_edges"]["node"],
+        tables["data_assertions"]["node"],
+        whole.nodes_of([i for p in plain for i in individuals_of(p)]),
+    ]
+    return Touched(
+        np.unique(np.concatenate([*nodes, *always])),
+        np.unique(np.concatenate(always)),
+        dict(tables["data_assertions"]),
+        *negated(complex_, roles),
+    )

@@ -1,0 +1,99 @@
+"""The sorted rows of the columns as an ABox."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.abox import ABox, individuals_of
+from shiq.model import Assertion, DifferentIndividuals, Literal, SameIndividual
+from shiq.rdf.bulk import Rows, column
+from shiq.rdf.triples import Triples
+
+Ids = npt.NDArray[Any]
+
+
+def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[Assertion]) -> ABox:
+    """The ABox of the rows (class, object property and data property assertions) and of ``others``, which are about sameness,
+    negative or complex. Each assertion is there once; names and individuals stand in the order first read."""
+    same: list[tuple[int, int]] = []
+    different: list[tuple[int, int]] = []
+    complex: list[Assertion] = []
+    mentioned: list[int] = []
+    for assertion in others:
+        ids = [triples.id(individual) for individual in individuals_of(assertion)]
+        mentioned += ids
+        match assertion:
+            case SameIndividual():
+                same.append((ids[0], ids[1]))
+            case DifferentIndividuals():
+                different.append((ids[0], ids[1]))
+            case _:
+                complex.append(assertion)
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], np.array(mentioned, np.int64))
+    class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
+    data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
+    class_rows = _distinct(individuals[subjects[classes]], class_names[values[classes]])
+    role_rows = _distinct(individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]])
+    data_rows = _distinct(individuals[subjects[data]], data_names[predicates[data]], literals[values[data]])
+    return ABox(
+        individuals.names(),
+        class_names.names(),
+        role_names.names(),
+        data_names.names(),
+        [value for i in literals.listed if isinstance(value := triples.terms[i], Literal)],
+        *class_rows,
+        *role_rows,
+        *data_rows,
+        tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
+        tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in different)),
+        tuple(dict.fromkeys(complex)),
+    )
+
+
+class _Dense:
+    """Dense ids for the terms that occur, in the order of their ids in the columns."""
+
+    def __init__(self, triples: Triples, *occurring: Ids) -> None:
+        used = np.zeros(len(triples.terms), dtype=bool)
+        for ids in occurring:
+            used[ids] = True
+        self.listed: list[int] = np.flatnonzero(used).tolist()
+        self._terms = triples.terms
+        self._dense = np.cumsum(used) - 1
+
+    def __getitem__(self, ids: Ids) -> Ids:
+        return self._dense[ids]
+
+    def one(self, id: int) -> int:
+        return int(self._dense[id])
+
+    def names(self) -> list[str]:
+        return [str(self._terms[i]) for i in self.listed]
+
+
+def _distinct(*columns: Ids) -> list[array[int]]:
+    """The rows of parallel columns without repetitions, in the order first met."""
+    rows = len(columns[0])
+    if rows:
+        key = columns[0].astype(np.int64)
+        for ids in columns[1:]:
+            # Numbers the pairs so far before they are combined further, so that no key overflows.
+            _, key = np.unique(key, return_inverse=True)
+            key = key * (int(ids.max()) + 1) + ids
+        _, first = np.unique(key, return_index=True)
+        if len(first) < rows:
+            kept = np.sort(first)
+            columns = tuple(ids[kept] for ids in columns)
+    return [_array(ids) for ids in columns]
+
+
+def _array(ids: Ids) -> array[int]:
+    made = array("q")
+    made.frombytes(np.ascontiguousarray(ids, dtype=np.int64).tobytes())
+    return made

@@ -1,0 +1,254 @@
+"""Assertions on named classes and properties, resolved column by column.
+
+Each row gets a bucket by what its predicate (or class) and its object are. A row of an undeclared name is kept and reported.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.model import NOTHING, Literal, Signature
+from shiq.rdf.surroundings import unknown_word
+from shiq.rdf.triples import LITERAL, Triples
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    BUILT_IN_DATA,
+    BUILT_IN_OBJECT,
+    DATATYPES,
+    DOCUMENTATION,
+    INDIVIDUAL_TYPES,
+    PLAIN_CLASSES,
+    PLAIN_PROPERTIES,
+    SWRL,
+    TYPE,
+    NearMisses,
+    is_member_property,
+    is_misspelt,
+    is_reserved,
+)
+from shiq.verdict import Leftover
+
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# What a predicate or a class is.
+_UNKNOWN, _OBJECT, _DATA, _EITHER, _ANNOTATION, _CLASS, _DATATYPE, _INDIVIDUAL, _GRAPH = range(9)
+# Where a row goes.
+_BUCKETS = ("graph", "assertion", "annotation", "declaration", "leftover:undeclared", "leftover:malformed", "leftover:unknown-vocabulary")
+_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT = range(7)
+
+
+@dataclass
+class Bulk:
+    """Rows by destination, with what could not be interpreted. ``ledger`` counts only rows below ``counted``."""
+
+    classes: Rows
+    roles: Rows
+    data: Rows
+    built_in: Rows  # assertions on top and bottom properties
+    leftovers: list[Leftover] = field(default_factory=list)
+    ledger: Counter[str] = field(default_factory=Counter)
+
+
+def column(values: array[int]) -> npt.NDArray[Any]:
+    return np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32) if values else np.zeros(0, np.int32)
+
+
+def graph_rows(triples: Triples) -> Rows:
+    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no plain class names."""
+    predicates, values = column(triples.predicate), column(triples.object)
+    structural = _flags(triples, np.unique(predicates), lambda term: _is_structural(str(term)))
+    types = predicates == triples.id(TYPE)
+    odd_types = _flags(triples, np.unique(values[types]), _is_odd_type)
+    return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
+
+
+def _is_structural(iri: str) -> bool:
+    if iri.startswith(SWRL):
+        return True
+    plain = iri in ANNOTATIONS or iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in PLAIN_PROPERTIES
+    return is_reserved(iri) and not plain and not is_member_property(iri)
+
+
+def _is_odd_type(term: object) -> bool:
+    if not isinstance(term, str) or term.startswith(("_:", SWRL)):
+        return True
+    return is_reserved(term) and term != NOTHING.iri and term not in PLAIN_CLASSES and term not in INDIVIDUAL_TYPES
+
+
+def _flags(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
+    flags = np.zeros(len(triples.terms), dtype=bool)
+    for i in ids:
+        flags[i] = test(triples.terms[i])
+    return flags
+
+
+def _marked(triples: Triples, names: Iterable[str]) -> Flags:
+    flags = np.zeros(len(triples.terms), dtype=bool)
+    for name in names:
+        found = triples.ids.get(name)
+        if found is not None:
+            flags[found] = True
+    return flags
+
+
+def individuals_of(triples: Triples) -> set[str]:
+    """The names that something types as individuals: members of named classes."""
+    predicates, values, subjects = (column(c) for c in (triples.predicate, triples.object, triples.subject))
+    rows = predicates == triples.id(TYPE)
+    plain = _flags(triples, np.unique(values[rows]), lambda term: isinstance(term, str) and not _is_odd_type(term))
+    return {str(triples.terms[i]) for i in np.unique(subjects[rows & plain[values]])}
+
+
+def resolve(
+    triples: Triples,
+    known: Signature,
+    *,
+    headers: Collection[str],
+    nodes: Collection[str],
+    individuals: Collection[str],
+    counted: npt.NDArray[np.bool_],
+) -> Bulk:
+    """Sorts the rows that are not for the graph, given the vocabulary ``known``.
+
+    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` names that are individuals whatever else they are.
+    """
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    kinds = np.frombuffer(bytes(triples.kinds), dtype=np.uint8) if triples.kinds else np.zeros(0, np.uint8)
+    literal = kinds[values] == LITERAL
+    types = predicates == triples.id(TYPE)
+    what = np.zeros(len(triples.terms), dtype=np.int8)
+    for i in np.unique(predicates):
+        what[i] = _predicate_kind(str(triples.terms[i]), known)
+    kind = what[predicates]
+    for i in np.unique(values[types]):
+        what[i] = _class_kind(triples.terms[i], known)
+    kind[types] = what[values[types]]
+
+    bucket = np.full(len(triples), _ASSERTED, dtype=np.int8)
+    bucket[kind == _GRAPH] = _TO_GRAPH
+    bucket[kind == _ANNOTATION] = _ANNOTATED
+    bucket[kind == _INDIVIDUAL] = _DECLARED
+    bucket[kind == _UNKNOWN] = _UNDECLARED
+    bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
+    unknown = (kind == _UNKNOWN) & ~types
+    if unknown.any():
+        bucket[unknown & _documents(triples, known, headers, individuals, unknown)] = _ANNOTATED
+    on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
+    bucket[on_axiom] = np.where(np.isin(kind[on_axiom], (_UNKNOWN, _ANNOTATION)), _ANNOTATED, _MALFORMED)
+    misspelt = _flags(triples, (i for i, term in enumerate(triples.terms) if _is_misspelt_term(term)), lambda term: True)
+    kept = np.isin(bucket, (_ASSERTED, _UNDECLARED))
+    bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
+
+    built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
+    kept &= ~built_in
+    weights = np.where(counted, 1, 0)
+    counts = np.bincount(bucket, weights=weights, minlength=len(_BUCKETS))
+    result = Bulk(
+        np.flatnonzero(kept & types),
+        np.flatnonzero(kept & ~types & ~literal),
+        np.flatnonzero(kept & ~types & literal),
+        np.flatnonzero(built_in),
+        ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
+    )
+    result.leftovers += _undeclared(triples, known, np.flatnonzero(bucket == _UNDECLARED), types)
+    result.leftovers += _malformed(triples, np.flatnonzero(bucket == _MALFORMED), types, kind, on_axiom)
+    result.leftovers += _unknown_words(triples, np.flatnonzero(bucket == _MISSPELT), misspelt)
+    return result
+
+
+def _predicate_kind(iri: str, known: Signature) -> int:
+    if iri == TYPE or _is_structural(iri):
+        return _GRAPH
+    is_object = iri in known.object_properties or iri in BUILT_IN_OBJECT
+    is_data = iri in known.data_properties or iri in BUILT_IN_DATA
+    if is_object or is_data:
+        return _EITHER if is_object and is_data else _OBJECT if is_object else _DATA
+    return _ANNOTATION if iri in known.annotation_properties or iri in ANNOTATIONS else _UNKNOWN
+
+
+def _class_kind(term: object, known: Signature) -> int:
+    if not isinstance(term, str) or _is_odd_type(term):
+        return _GRAPH
+    if term in INDIVIDUAL_TYPES:
+        return _INDIVIDUAL
+    if term in known.classes or term == NOTHING.iri:
+        return _CLASS
+    return _DATATYPE if term in known.datatypes or term in DATATYPES else _UNKNOWN
+
+
+def _documents(triples: Triples, known: Signature, headers: Collection[str], individuals: Collection[str], rows: Flags) -> Flags:
+    """Which rows document an ontology, class or property by a property that nobody declared.
+
+    All about a header; about a class or property that is no individual: literals, and the usual vocabularies. A name as object
+    could be a slip for owl:disjointWith and the like.
+    """
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
+    entity = _marked(triples, entities.difference(individuals))
+    usual = _flags(triples, np.unique(predicates[rows]), lambda term: str(term).startswith(DOCUMENTATION))
+    literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
+    return _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+
+
+def _is_misspelt_term(term: object) -> bool:
+    return is_misspelt(term.datatype if isinstance(term, Literal) else str(term))
+
+
+# --- leftovers -----------------------------------------------------------------------------------
+
+
+def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, int, int]]:
+    """(key, first row, number of rows) for each key, in the order first met."""
+    found, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    for j in np.argsort(first):
+        yield int(found[j]), int(rows[first[j]]), int(counts[j])
+
+
+def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) -> Iterable[Leftover]:
+    predicates, values = column(triples.predicate), column(triples.object)
+    of_class = rows[types[rows]]
+    near_class = NearMisses(known.classes)
+    for term, row, count in _groups(of_class, values[of_class]):
+        yield undeclared(triples, "class", str(triples.terms[term]), row, count, near_class)
+    of_property = rows[~types[rows]]
+    near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
+    for term, row, count in _groups(of_property, predicates[of_property]):
+        yield undeclared(triples, "property", str(triples.terms[term]), row, count, near_property)
+
+
+def undeclared(triples: Triples, what: str, iri: str, row: int, count: int, near: NearMisses) -> Leftover:
+    nearest = near.nearest(iri)
+    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox, or allow undeclared"
+    return triples.leftover("undeclared", f"the TBox does not know the {what} <{iri}>", row, hint=hint, count=count)
+
+
+def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.int8], on_axiom: Flags) -> Iterable[Leftover]:
+    predicates, values = column(triples.predicate), column(triples.object)
+    of_class = rows[types[rows]]
+    for term, row, count in _groups(of_class, values[of_class]):
+        yield triples.leftover("malformed", f"the datatype <{triples.terms[term]}> as type of an individual", row, count=count)
+    of_property = rows[~types[rows]]
+    for term, row, count in _groups(of_property, predicates[of_property]):
+        iri = triples.terms[term]
+        if on_axiom[row]:
+            message = f"<{iri}> is no annotation property, but stands at an axiom"
+        elif kind[row] == _OBJECT:
+            message = f"a literal as value of the object property <{iri}>"
+        else:
+            message = f"an individual as value of the data property <{iri}>"
+        yield triples.leftover("malformed", message, row, count=count)
+
+
+def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
+    subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
+    for term, row, count in _groups(rows, np.where(misspelt[values], values, subjects)):
+        found = triples.terms[term]
+        yield unknown_word(found.datatype if isinstance(found, Literal) else found, triples, row, count)

@@ -1,0 +1,136 @@
+"""What stands around axioms: ontology headers, imports, annotations as reified axioms, rules, and words that do not exist."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from shiq.model import OWL, Literal
+from shiq.rdf.graph import Graph
+from shiq.rdf.triples import Term, Triples, shown
+from shiq.rdf.vocabulary import (
+    AXIOM_NODES,
+    FIRST,
+    IMPORTS,
+    LANGUAGE_DOCUMENTS,
+    ONTOLOGY,
+    REIFICATIONS,
+    REST,
+    SWRL,
+    TYPE,
+    is_misspelt,
+    nearest_known,
+)
+from shiq.verdict import Leftover
+
+_PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
+
+
+@dataclass
+class Surroundings:
+    """``headers``: names of ontologies; ``ontologies``: these and their versions; ``nodes``: axioms that are nodes themselves, so
+    that what else is said of them annotates the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so."""
+
+    headers: set[str] = field(default_factory=set)
+    ontologies: set[str] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    implied: list[tuple[str, str, Term, list[int]]] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+
+
+def survey(graph: Graph, triples: Triples) -> Surroundings:
+    """Accounts for headers, reified axioms, rules and unknown words; imports are left to `check_imports`."""
+    found = Surroundings()
+    _misspelt(graph, triples, found)
+    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+        if graph.bucket[i] or predicate != TYPE:
+            continue
+        if value == ONTOLOGY:
+            found.headers.add(subject)
+            found.ontologies.add(subject)
+            graph.assign([i], "annotation")
+        elif value in AXIOM_NODES:
+            found.nodes.add(subject)
+        elif value in REIFICATIONS:
+            found.nodes.add(subject)
+            _reified(graph, triples, i, found)
+    _rules(graph, triples, found)
+    return found
+
+
+def _misspelt(graph: Graph, triples: Triples, found: Surroundings) -> None:
+    by_word: dict[str, list[int]] = defaultdict(list)
+    for i, triple in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+        word = next((name for term in triple if is_misspelt(name := term.datatype if isinstance(term, Literal) else term)), None)
+        if word is not None:
+            by_word[word].append(i)
+    for word, indexes in by_word.items():
+        count = graph.assign(indexes, "leftover:unknown-vocabulary")
+        found.leftovers.append(unknown_word(word, triples, graph.rows[indexes[0]], count))
+
+
+def unknown_word(word: str, triples: Triples, row: int, count: int) -> Leftover:
+    near = nearest_known(word)
+    hint = f"did you mean {near}?" if near else ""
+    return triples.leftover("unknown-vocabulary", f"there is no {shown(word)}", row, hint=hint, count=count)
+
+
+def _reified(graph: Graph, triples: Triples, main: int, found: Surroundings) -> None:
+    node = graph.subjects[main]
+    parts = [graph.find(node, OWL + part) for part in _PARTS]
+    indexes = [main, *(i for part in parts for i in part)]
+    source, predicate, value = (graph.objects[part[0]] if len(part) == 1 else None for part in parts)
+    if not isinstance(source, str) or not isinstance(predicate, str) or predicate.startswith("_:") or value is None:
+        count = graph.assign(indexes, "leftover:malformed")
+        message = "an annotated axiom needs one annotatedSource, one annotatedProperty and one annotatedTarget"
+        found.leftovers.append(triples.leftover("malformed", message, graph.rows[main], count=count))
+    elif graph.objects[main] == OWL + "Annotation":
+        graph.assign(indexes, "annotation")
+    else:
+        found.implied.append((source, predicate, value, indexes))
+
+
+def _rules(graph: Graph, triples: Triples, found: Surroundings) -> None:
+    """SWRL rules: recognised as a whole, not interpreted."""
+    nodes = {s for s, p, o in zip(graph.subjects, graph.predicates, graph.objects) if p == TYPE and str(o).startswith(SWRL)}
+    indexes = [
+        i
+        for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects))
+        if predicate.startswith(SWRL)
+        or (predicate == TYPE and isinstance(value, str) and value.startswith(SWRL))
+        or (subject in nodes and predicate in (FIRST, REST))
+    ]
+    if indexes:
+        found.nodes |= nodes
+        count = graph.assign(indexes, "leftover:outside-shiq")
+        rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
+        found.leftovers.append(
+            triples.leftover("outside-shiq", f"{rules} SWRL rules: rules are outside SHIQ(D)", graph.rows[indexes[0]], count=count)
+        )
+
+
+def check_imports(graph: Graph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:
+    """The imports that no given ontology answers, by name; the other header triples become annotations."""
+    known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
+    missing: dict[str, list[int]] = defaultdict(list)
+    for i, (predicate, value) in enumerate(zip(graph.predicates, graph.objects)):
+        if predicate == IMPORTS and not graph.bucket[i]:
+            if isinstance(value, str) and bare(value) in known:
+                graph.assign([i], "annotation")
+            else:
+                missing[shown(value)].append(i)
+    for name, indexes in missing.items():
+        count = graph.assign(indexes, "leftover:missing-import")
+        yield triples.leftover(
+            "missing-import",
+            f"{name} is imported, but not read: nothing is fetched",
+            graph.rows[indexes[0]],
+            hint="give the imported ontology as a source too",
+            count=count,
+        )
+
+
+def bare(iri: str) -> str:
+    """The IRI of a document without an empty fragment."""
+    return iri.removesuffix("#")

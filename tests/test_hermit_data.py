@@ -1,0 +1,213 @@
+"""Data reaches HermiT as proxies: verdicts by hand, opaque data between bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from shiq.clause import ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model import (
+    NOTHING,
+    TOP_DATATYPE,
+    XSD,
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataAllValuesFrom,
+    DataHasValue,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataOneOf,
+    DataProperty,
+    DataPropertyAssertion,
+    DataPropertyRange,
+    DataSomeValuesFrom,
+    Datatype,
+    DatatypeDefinition,
+    DatatypeRestriction,
+    DisjointDataProperties,
+    FunctionalDataProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    ObjectComplementOf,
+    SubClassOf,
+    SubDataPropertyOf,
+)
+from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.protocol import Answer, Module
+from shiq.roles import RoleBox
+from shiq.verdict import Verdict
+
+pytestmark = pytest.mark.jvm
+
+CONSISTENT, INCONSISTENT, UNDETERMINED = Verdict.CONSISTENT, Verdict.INCONSISTENT, Verdict.UNDETERMINED
+A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
+F, G, H = (DataProperty(f"urn:{name}") for name in "fgh")
+INTEGER, DATE, BOOLEAN, STRING = (Datatype(XSD + name) for name in ("integer", "date", "boolean", "string"))
+a = "urn:a"
+
+
+@pytest.fixture(scope="module")
+def hermit() -> Iterator[HermitReasoner]:
+    reasoner = HermitReasoner("512m", 60.0)
+    yield reasoner
+    reasoner.close()
+
+
+def _is(assertion_class: Class, *names: str) -> list[Assertion]:
+    return [ClassAssertion(assertion_class, name) for name in names]
+
+
+def _int(n: int) -> Literal:
+    return Literal(str(n), INTEGER.iri)
+
+
+def _f(subject: str, lexical: str, datatype: str, property: DataProperty = F) -> Assertion:
+    return DataPropertyAssertion(property, subject, Literal(lexical, XSD + datatype))
+
+
+def _between(low: int, high: int) -> DatatypeRestriction:
+    return DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(low)), (XSD + "maxInclusive", _int(high))))
+
+
+FUNCTIONAL = [FunctionalDataProperty(F)]
+DATA: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
+    ("two dates", FUNCTIONAL, [_f(a, "2026-01-01", "date"), _f(a, "2026-01-02", "date")], INCONSISTENT),
+    ("a date twice", FUNCTIONAL, [_f(a, "2026-01-01", "date"), _f(a, " 2026-01-01 ", "date")], CONSISTENT),
+    ("times", FUNCTIONAL, [_f(a, "10:00:00", "time"), _f(a, "10:00:01", "time")], INCONSISTENT),
+    ("gYear", FUNCTIONAL, [_f(a, "2026", "gYear"), _f(a, "2027", "gYear")], INCONSISTENT),
+    ("one duration in two ways", FUNCTIONAL, [_f(a, "P1Y", "duration"), _f(a, "P12M", "duration")], CONSISTENT),
+    ("two durations", FUNCTIONAL, [_f(a, "P1M", "duration"), _f(a, "P30D", "duration")], INCONSISTENT),
+    ("microseconds", FUNCTIONAL,
+     [_f(a, "2026-01-01T00:00:00.123456", "dateTime"), _f(a, "2026-01-01T00:00:00.123457", "dateTime")], INCONSISTENT),
+    ("integer and decimal", FUNCTIONAL, [_f(a, "1", "integer"), _f(a, "1.0", "decimal")], CONSISTENT),
+    ("a range of dates", [DataPropertyRange(F, DATE)], [_f(a, "2026", "gYear")], INCONSISTENT),
+    ("the same range, met", [DataPropertyRange(F, DATE)], [_f(a, "2026-02-28", "date")], CONSISTENT),
+    ("an ill-typed literal", [], [_f(a, "2026-02-30", "date")], INCONSISTENT),
+    ("a value made out of the value space", [DataPropertyRange(F, BOOLEAN),
+     SubClassOf(A, DataMinCardinality(3, F))], _is(A, a), INCONSISTENT),
+    ("two truth values", [DataPropertyRange(F, BOOLEAN), SubClassOf(A, DataMinCardinality(2, F))], _is(A, a),
+     CONSISTENT),
+    ("an interval too small", [SubClassOf(A, DataMinCardinality(4, F, _between(1, 3)))], _is(A, a), INCONSISTENT),
+    ("an interval just large enough", [SubClassOf(A, DataMinCardinality(3, F, _between(1, 3)))], _is(A, a), CONSISTENT),
+    ("two disjoint properties, one interval", [SubDataPropertyOf(F, H), SubDataPropertyOf(G, H),
+     DisjointDataProperties((F, G)), SubClassOf(A, DataMinCardinality(2, F, _between(1, 3))),
+     SubClassOf(A, DataMinCardinality(2, G, _between(1, 3)))], _is(A, a), INCONSISTENT),
+    ("a property disjoint from itself", [DisjointDataProperties((F, F))], [_f(a, "1", "integer")], INCONSISTENT),
+    ("a value asserted not to be", [SubDataPropertyOf(G, F)], [_f(a, "1", "integer", G),
+     NegativeDataPropertyAssertion(F, a, Literal("1.0", XSD + "decimal"))], INCONSISTENT),
+    ("has value", [SubClassOf(A, DataHasValue(F, _int(5))), DataPropertyRange(F, _between(1, 3))], _is(A, a), INCONSISTENT),
+    ("a defined datatype",
+     [DatatypeDefinition(Datatype("urn:small"), _between(1, 3)), DataPropertyRange(F, Datatype("urn:small"))],
+     [_f(a, "4", "integer")], INCONSISTENT),
+    ("a negated ∀", [SubClassOf(DataAllValuesFrom(F, INTEGER), NOTHING), DataPropertyRange(F, DataOneOf((_int(1), _int(2))))],
+     _is(A, a), INCONSISTENT),
+    ("a negated ∀ of everything", [SubClassOf(DataAllValuesFrom(F, TOP_DATATYPE), B)],
+     [ClassAssertion(ObjectComplementOf(B), a)], INCONSISTENT),
+    ("counted for ≤", [SubClassOf(A, DataMaxCardinality(1, F, _between(1, 9)))],
+     [*_is(A, a), _f(a, "1", "integer"), _f(a, "2", "integer"), _f(a, "10", "integer")], INCONSISTENT),
+    ("not counted for ≤", [SubClassOf(A, DataMaxCardinality(1, F, _between(1, 9)))],
+     [*_is(A, a), _f(a, "1", "integer"), _f(a, "0", "integer"), _f(a, "10", "integer")], CONSISTENT),
+    ("sub-property and range", [SubDataPropertyOf(G, F), FunctionalDataProperty(F), DataPropertyRange(F, STRING),
+     SubClassOf(A, DataSomeValuesFrom(G, INTEGER))], _is(A, a), INCONSISTENT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("axioms", "assertions", "expected"), [o[1:] for o in DATA], ids=[o[0] for o in DATA])
+def test_data_through_proxies(
+    hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
+) -> None:
+    """From scratch, and through clauses and a module. HermiT alone refuses dates, times, years and durations."""
+    assert hermit.consistent(axioms, assertions) == Answer(expected)
+    assert hermit.consistent(axioms, assertions, proxy_data=False).verdict in (expected, UNDETERMINED)
+
+
+def test_what_hermit_itself_says_of_dates_is_undetermined(hermit: HermitReasoner) -> None:
+    answer = hermit.consistent(FUNCTIONAL, [_f(a, "2026-01-01", "date")], proxy_data=False)
+    assert answer.verdict is UNDETERMINED
+    assert "UnsupportedDatatypeException" in answer.reason
+
+
+F_ONCE = Clause(body=(A.iri,), head=(DataAtMost(1, F.iri, TOP_DATATYPE),))
+MONTHS = DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(1)), (XSD + "maxInclusive", _int(12))))
+DATA_TBOX = ClausalTBox(
+    (F_ONCE, Clause(body=(B.iri,), head=(DataAtLeast(2, G.iri, MONTHS),))),
+    RoleBox(data_inclusions=frozenset({(G.iri, F.iri)})),
+    atoms=(A.iri, B.iri, F_ONCE.head[0], DataAtLeast(2, G.iri, MONTHS), DataAtLeast(13, G.iri, MONTHS)),
+)
+
+
+def test_data_modules(hermit: HermitReasoner) -> None:
+    day, other = Literal("2026-01-01", DATE.iri), Literal("2026-01-02", DATE.iri)
+    cases: list[tuple[Module, Verdict]] = [
+        (Module((1,), (0,), data=((0, F.iri, day),)), CONSISTENT),
+        (Module((1,), (0,), data=((0, F.iri, day), (0, G.iri, other))), INCONSISTENT),
+        (Module((0,), (0,), data=((0, F.iri, day), (0, G.iri, other))), CONSISTENT),
+        (Module((0,), (4,), data=((0, F.iri, day),)), CONSISTENT),
+        (Module((3,), (0,)), INCONSISTENT),
+        (Module((2,), (8,)), INCONSISTENT),
+        (Module((16,), (0,)), INCONSISTENT),
+        (Module((0,), (16,)), CONSISTENT),
+        (Module((0,), (0,), data=((0, G.iri, day),), negative_data=((0, F.iri, day),)), INCONSISTENT),
+        (Module((0,), (0,), data=((0, F.iri, day),), negative_data=((0, G.iri, day),)), CONSISTENT),
+        (Module((0,), (0,), data=((0, F.iri, Literal("2026-02-30", DATE.iri)),)), INCONSISTENT),
+        (Module((1, 1), (0, 0), data=((0, F.iri, day), (1, F.iri, other))), CONSISTENT),
+    ]
+    expected = [Answer(verdict) for _, verdict in cases]
+    assert hermit.decide(DATA_TBOX, [module for module, _ in cases]) == expected
+    assert [hermit.decide(DATA_TBOX, [module])[0] for module, _ in cases] == expected
+
+
+def test_opaque_data_is_decided_where_nothing_rests_on_it(hermit: HermitReasoner) -> None:
+    unknown = Datatype("urn:unknown")
+    some, only, value = DataAtLeast(1, F.iri, unknown), DataAtMost(0, F.iri, unknown), Literal("x", unknown.iri)
+    tbox = ClausalTBox(
+        (
+            Clause(body=(A.iri,), head=(some, B.iri)),
+            Clause(body=(C.iri,), head=(some,)),
+            Clause(body=(B.iri,), head=(DataAtMost(0, F.iri, TOP_DATATYPE),)),
+            Clause(body=(B.iri, D.iri)),
+        ),
+        RoleBox(),
+        atoms=(A.iri, B.iri, C.iri, D.iri, some, only),
+    )
+    cases = [
+        ("B will do", Module((1,), (0,)), CONSISTENT),
+        ("only the opaque disjunct is left", Module((1 | 8,), (0,)), UNDETERMINED),
+        ("B and D, whatever the rest", Module((2 | 8,), (0,)), INCONSISTENT),
+        ("is there a value at all?", Module((4,), (0,)), UNDETERMINED),
+        ("there must be one, and may be none", Module((2 | 4,), (0,)), INCONSISTENT),
+        ("no value will do", Module((0,), (16,)), CONSISTENT),
+        ("no value will do either", Module((32,), (0,)), CONSISTENT),
+        ("one is needed", Module((0,), (32,)), UNDETERMINED),
+        ("one is needed where none may be", Module((2,), (32,)), INCONSISTENT),
+        ("an opaque value", Module((0,), (0,), data=((0, G.iri, value),)), UNDETERMINED),
+        ("an opaque value where none may be", Module((2,), (0,), data=((0, F.iri, value),)), INCONSISTENT),
+        ("an opaque value that may not be", Module((2,), (0,), negative_data=((0, F.iri, value),)), CONSISTENT),
+    ]
+    answers = hermit.decide(tbox, [module for _, module, _ in cases])
+    for (name, _, expected), answer in zip(cases, answers):
+        assert answer.verdict is expected, name
+    assert answers[1].reason == "hermit: opaque datatype <urn:unknown>"
+    assert hermit.consistent([DataPropertyRange(F, unknown)], []).reason == "hermit: opaque datatype <urn:unknown>"
+
+
+def test_bounds_that_coincide_with_other_axioms_are_counted_once(hermit: HermitReasoner) -> None:
+    """Without its opaque disjunct the one clause says what the other says."""
+    head = DataAtLeast(1, F.iri, Datatype("urn:unknown"))
+    tbox = ClausalTBox((Clause(body=(A.iri,)), Clause(body=(A.iri,), head=(head,))), RoleBox(), atoms=(A.iri, B.iri, head))
+    answers = hermit.decide(tbox, [Module((2,), (0,)), Module((1,), (0,))])
+    assert answers == [Answer(CONSISTENT), Answer(INCONSISTENT)]
+
+
+def test_many_modules_with_values_of_their_own(hermit: HermitReasoner) -> None:
+    """300 lots of values; every seventh module has two for a functional property."""
+    modules = []
+    for i in range(300):
+        days = [Literal(f"{2000 + i}-01-0{day}", DATE.iri) for day in ((1, 2) if i % 7 == 0 else (1,))]
+        modules.append(Module((1,), (0,), data=tuple((0, F.iri, day) for day in days)))
+    answers = hermit.decide(DATA_TBOX, modules)
+    assert [i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT] == list(range(0, 300, 7))
+    assert {answer.verdict for answer in answers} == {CONSISTENT, INCONSISTENT}
