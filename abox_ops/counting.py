@@ -43,104 +43,151 @@ class Needs:
         return found
 
 
+@dataclass
+class _Count:
+    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only grows when classes merge.
+
+    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an S-neighbour of another
+    element, the neighbours that may need it. ``takers``: those of these atoms whose filler some member may be. ``children``:
+    all needs of the members. ``near``: all neighbours of active members. ``is_full``: the bound can be broken.
+    """
+
+    everyone: set[str]
+    own: int
+    asking: dict[AtLeast, set[str]]
+    takers: set[AtLeast]
+    children: int
+    near: set[str]
+    is_active: bool
+    members: list[str]
+    is_full: bool = False
+
+    def absorb(self, other: _Count) -> None:
+        self.everyone |= other.everyone
+        self.own = max(self.own, other.own)
+        for atom, elements in other.asking.items():
+            self.asking.setdefault(atom, set()).update(elements)
+        self.takers |= other.takers
+        self.children += other.children
+        self.near |= other.near
+        self.is_active |= other.is_active
+        self.is_full |= other.is_full
+        self.members += other.members
+
+    @property
+    def generates(self) -> bool:
+        """Whether max G > 0."""
+        return bool(self.own or (self.takers and (self.children or any(self.asking.get(a) for a in self.takers))))
+
+    def breaks(self, n: int) -> bool:
+        """Whether |∪E| + max G > n, where any member is active."""
+        known = len(self.everyone) + self.own
+        if not self.is_active or known > n or not self.takers:
+            return self.is_active and known > n
+        known += self.children
+        asking = [self.asking.get(atom, set()) for atom in self.takers]
+        return known + max(map(len, asking)) > n or known + len(set().union(*asking)) > n
+
+
 class Counts:
     """E, G and merge classes of one element graph under one assignment of labels."""
 
     def __init__(self, space: LabelSpace, graph: ElementGraph, label: Callable[[str], Label], needs: Needs) -> None:
         self.space, self.graph, self.label, self.needs = space, graph, label, needs
         self.classes: Partition[str] = Partition()
-        self._within: dict[tuple[str, int], bool] = {}
+        self._below = {c.index: space.tbox.roles.subroles(_role(space, c)) for c in space.m_type}
+        self._could_take = {
+            c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]] for c in space.m_type
+        }
+        self._counts: dict[str, list[_Count]] = {}
         if space.m_type:
             self._merge()
 
-    def neighbours(self, element: str, clause: CompiledClause) -> set[str]:
-        """E(element): asserted S-neighbours whose told literals do not refute C."""
-        below = self.space.tbox.roles.subroles(self._role(clause))
-        return {y for r, y in self.graph.neighbours(element) if r in below and not clause.branch_body & self.label(y)[1]}
-
     def is_within(self, element: str, clause: CompiledClause) -> bool:
         """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be broken there."""
-        name = self.classes.find(element)
-        key = (name, clause.index)
-        found = self._within.get(key)
-        if found is None:
-            members = self.classes.members(name)
-            everyone, generated, _ = self._count(members, clause)
-            found = self._within[key] = len(everyone) + generated <= clause.n
-        return found
+        counts = self._counts[self.classes.find(element)]
+        return not counts[self.space.m_type.index(clause)].is_full
 
-    def _role(self, clause: CompiledClause) -> Role:
-        role = self.space.tbox.clauses[clause.index].role
-        assert role is not None
-        return role
-
-    def _count(self, members: tuple[str, ...], clause: CompiledClause) -> tuple[set[str], int, list[str]]:
-        active = [m for m in members if not clause.decided_at_centre(self.label(m))]
-        everyone = {y for m in active for y in self.neighbours(m, clause)}
-        return everyone, self._generated(members, clause) if active else 0, active
-
-    def _generated(self, members: tuple[str, ...], clause: CompiledClause) -> int:
-        """max G: needs below S at one member, and what may take the class as its witness."""
-        roles = self.space.tbox.roles
-        below = roles.subroles(self._role(clause))
-        own = max(
-            sum(
-                need.n
-                for need in self.needs.needed(self.label(m))
-                if need.role in below and not (need.n == 1 and self._is_met(m, need))
-            )
-            for m in members
+    def _count(self, element: str, clause: CompiledClause, neighbours: set[tuple[Role, str]]) -> _Count:
+        """What ``clause`` sees of ``element`` alone."""
+        label = self.label(element)
+        below = self._below[clause.index]
+        is_active = not clause.decided_at_centre(label)
+        needed = self.needs.needed(label)
+        takers = {a for a in self._could_take[clause.index] if self._may_be(label, a.filler)}
+        asking: dict[AtLeast, set[str]] = {}
+        if self._could_take[clause.index]:
+            for _, y in neighbours:
+                if y != element:
+                    for need in self.needs.needed(self.label(y)):
+                        if need in self._could_take[clause.index]:
+                            asking.setdefault(need, set()).add(y)
+        return _Count(
+            everyone={y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]}
+            if is_active
+            else set(),
+            own=sum(
+                need.n for need in needed if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))
+            ),
+            asking=asking,
+            takers=takers,
+            children=sum(need.n for need in needed),
+            near={y for _, y in neighbours} if is_active else set(),
+            is_active=is_active,
+            members=[element],
         )
-        takers = [a for a in self.space.at_least.values() if a.role.inverse in below and self._may_be(members, a.filler)]
-        if not takers:
-            return own
-        asking = {
-            y
-            for m in members
-            for _, y in self.graph.neighbours(m)
-            if y != m and any(need in takers for need in self.needs.needed(self.label(y)))
-        }
-        children = sum(need.n for m in members for need in self.needs.needed(self.label(m)))
-        return own + len(asking) + children
 
-    def _may_be(self, members: tuple[str, ...], filler: str | None) -> bool:
-        if filler is None:
-            return True
-        bit = self.space.tbox.atom_ids[filler]
-        return any(not self.label(m)[1] >> bit & 1 for m in members)
+    def _may_be(self, label: Label, filler: str | None) -> bool:
+        return filler is None or not label[1] >> self.space.tbox.atom_ids[filler] & 1
 
-    def _is_met(self, element: str, need: AtLeast) -> bool:
+    def _is_met(self, need: AtLeast, neighbours: set[tuple[Role, str]]) -> bool:
         below = self.space.tbox.roles.subroles(need.role)
         bit = None if need.filler is None else self.space.tbox.atom_ids[need.filler]
-        return any(r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in self.graph.neighbours(element))
+        return any(r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in neighbours)
 
     def _merge(self) -> None:
         """The least equivalence such that an overfull class makes its E, and where G > 0 all its neighbours, one class.
 
-        Stops because classes only grow together.
+        Stops because classes only grow together; counts only grow with them, so a class once overfull stays so.
         """
-        queue = sorted(self.graph.names())
-        queued = set(queue)
+        names = sorted(self.graph.names())
+        for x in names:
+            neighbours = self.graph.neighbours(x)
+            self._counts[x] = [self._count(x, clause, neighbours) for clause in self.space.m_type]
+        queue = list(names)
         while queue:
             x = queue.pop()
-            queued.discard(x)
-            name = self.classes.find(x)
-            for clause in self.space.m_type:
-                members = self.classes.members(self.classes.find(name))
-                everyone, generated, active = self._count(members, clause)
-                if len(everyone) + generated <= clause.n:
+            if x not in self._counts:
+                continue
+            for i, clause in enumerate(self.space.m_type):
+                count = self._counts[self.classes.find(x)][i]
+                count.is_full = count.is_full or count.breaks(clause.n)
+                if not count.is_full:
                     continue
-                together = everyone
-                if generated:
-                    together = together | {y for m in active for _, y in self.graph.neighbours(m)}
-                if self.classes.union_all(sorted(together)):
-                    joined = self.classes.find(next(iter(together)))
-                    for again in (joined, self.classes.find(name)):
-                        if again not in queued:
-                            queued.add(again)
-                            queue.append(again)
-        self._within.clear()
+                together = set(count.everyone)
+                count.everyone = set(list(count.everyone)[:1])
+                if count.generates:
+                    together |= count.near
+                    count.near = set(list(count.near)[:1])
+                for y in together:
+                    self._union(next(iter(together)), y, queue)
+
+    def _union(self, first: str, second: str, queue: list[str]) -> None:
+        a, b = self.classes.find(first), self.classes.find(second)
+        if a == b:
+            return
+        larger, smaller = self._counts.pop(a), self._counts.pop(b)
+        if len(larger[0].members) < len(smaller[0].members):
+            larger, smaller = smaller, larger
+        name = self.classes.union(a, b)
+        for mine, theirs in zip(larger, smaller):
+            mine.absorb(theirs)
+        self._counts[name] = larger
+        queue.append(name)
 
 
-def label_of(labels: dict[str, Label]) -> Callable[[str], Label]:
-    return lambda element: labels.get(element, EMPTY)
+def _role(space: LabelSpace, clause: CompiledClause) -> Role:
+    role = space.tbox.clauses[clause.index].role
+    if role is None:
+        raise TypeError(clause)
+    return role

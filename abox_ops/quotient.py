@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 V = TypeVar("V", bound=Hashable)
@@ -17,34 +17,42 @@ class Partition(Generic[V]):
     """A partition, grown by `union`. Every value is in it, alone at first; a class is named by its least member, so that
     the names do not depend on the order of the unions."""
 
-    __slots__ = ("_members", "_parent")
+    __slots__ = ("_least", "_members", "_root")
 
     def __init__(self, copied: Partition[V] | None = None) -> None:
-        self._parent: dict[V, V] = dict(copied._parent) if copied else {}
-        self._members: dict[V, tuple[V, ...]] = dict(copied._members) if copied else {}
+        self._root: dict[V, V] = dict(copied._root) if copied else {}
+        self._least: dict[V, V] = dict(copied._least) if copied else {}
+        self._members: dict[V, list[V]] = {k: list(m) for k, m in copied._members.items()} if copied else {}
 
     def find(self, value: V) -> V:
         """The name of the class of ``value``."""
-        return self._parent.get(value, value)
+        root = self._root.get(value)
+        return value if root is None else self._least[root]
 
-    def members(self, name: V) -> tuple[V, ...]:
-        """The sorted members of the class called ``name``."""
-        return self._members.get(name, (name,))
+    def members(self, value: V) -> tuple[V, ...]:
+        """The sorted members of the class of ``value``."""
+        root = self._root.get(value)
+        return (value,) if root is None else tuple(sorted(self._members[root], key=_key))
 
     def union(self, first: V, second: V) -> V:
-        """Makes one class of two; gives its name. The smaller class is relabelled, O(log n) times per value."""
-        a, b = self.find(first), self.find(second)
-        if a == b:
-            return a
-        joined = tuple(sorted(self.members(a) + self.members(b), key=_key))
-        name = joined[0]
-        for member in joined if name not in (a, b) else self.members(b if name == a else a):
-            self._parent[member] = name
-        self._parent[name] = name
-        self._members.pop(a, None)
-        self._members.pop(b, None)
-        self._members[name] = joined
-        return name
+        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n) times per value in all."""
+        a, b = self._own_root(first), self._own_root(second)
+        if a != b:
+            if len(self._members[a]) < len(self._members[b]):
+                a, b = b, a
+            smaller = self._members.pop(b)
+            for member in smaller:
+                self._root[member] = a
+            self._members[a].extend(smaller)
+            self._least[a] = min(self._least[a], self._least.pop(b), key=_key)
+        return self._least[a]
+
+    def _own_root(self, value: V) -> V:
+        root = self._root.get(value)
+        if root is None:
+            root = self._root[value] = self._least[value] = value
+            self._members[value] = [value]
+        return root
 
     def union_all(self, values: Iterable[V]) -> bool:
         """Makes one class of all ``values``; whether anything changed."""
@@ -59,9 +67,11 @@ class Partition(Generic[V]):
                 changed = True
         return changed
 
-    def classes(self) -> Iterable[tuple[V, tuple[V, ...]]]:
+    def classes(self) -> Iterator[tuple[V, tuple[V, ...]]]:
         """The classes of more than one member, by name."""
-        return self._members.items()
+        for root, members in self._members.items():
+            if len(members) > 1:
+                yield self._least[root], tuple(sorted(members, key=_key))
 
 
 def _key(value: Any) -> Any:

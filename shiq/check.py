@@ -21,7 +21,7 @@ from typing import Any
 
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
-from abox_ops.engine import CRITERIA, AddSet, KnowledgeBase
+from abox_ops.engine import CRITERIA, AddSet, KnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import StoreError, UsageError
@@ -144,7 +144,7 @@ def check_insertions(
     with _reasoner(options) as asked:
         clock = Clock()
         ontology = _ontology([*_sources(tbox)], options)
-        given = _assertions(_sources(abox), ontology, options)
+        given = _assertions(_sources(abox), ontology, options, "a")
         clock.stage("reading the base")
         base = certified(ontology, given, options, asked, clock, require_axioms=True)
         return _insert(base, insertions, deletions, options, asked, clock)
@@ -172,7 +172,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
     with _reasoner(options) as asked:
         clock = Clock()
         ontology = _ontology(_sources(tbox), options)
-        given = _assertions(_sources(abox), ontology, options)
+        given = _assertions(_sources(abox), ontology, options, "a")
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *given.leftovers, *_empty(ontology.tbox))
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
@@ -303,8 +303,8 @@ def _insert(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     reading = Reading(tbox=base.tbox)
-    added = _assertions(_sources(insertions), reading, options)
-    removed = _assertions(_sources(deletions), reading, options)
+    added = _assertions(_sources(insertions), reading, options, "i")
+    removed = _assertions(_sources(deletions), reading, options, "d")
     clock.stage("reading the batch")
     abox, aside = _well_typed(added.abox, options)
     leftovers = (*added.leftovers, *removed.leftovers, *aside)
@@ -328,41 +328,29 @@ def _decided(
     def left() -> float | None:
         return None if deadline is None else max(0.01, deadline - time.monotonic())
 
-    def check(batch: ABox) -> tuple[AddSet, list[Answer], list[tuple[str, ...]]]:
-        found = base.knowledge_base.add_set(batch, deletions, options.criterion)
+    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found = base.knowledge_base.add_set(abox_of(part), deletions, options.criterion)
         answers = decider.decide(found.tbox, [m.module for m in found.modules], left())
-        groups = list(found.contradictory) + [
-            tuple(i for e in m.elements for i in e) for m, a in zip(found.modules, answers) if a.verdict is Verdict.INCONSISTENT
-        ]
-        return found, answers, groups
+        return found, _inconsistent(found, answers)
 
     add_set = base.knowledge_base.add_set(insertions, deletions, options.criterion)
     modules = add_set.modules
     clock.stage("add set")
     answers = decider.decide(add_set.tbox, [m.module for m in modules], left())
     clock.stage("deciding")
-    groups = list(add_set.contradictory) + [
-        tuple(i for e in m.elements for i in e) for m, a in zip(modules, answers) if a.verdict is Verdict.INCONSISTENT
-    ]
+    groups = _inconsistent(add_set, answers)
     undecided = tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED))
     everything = (*base.leftovers, *leftovers)
     verdict, reason = _verdict(base, bool(groups), undecided, everything, options)
     calls = decider.asked - asked
-    explainer = Explainer(
-        base.tbox,
-        decider,
-        lambda part: (lambda found: (found[0], found[2]))(check(abox_of(part))),
-        options.max_conflicts,
-        deadline,
-        options.progress,
-    )
+    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if groups and options.max_conflicts else []
     clock.stage("explaining")
     return Result(
         verdict,
         reason,
         a_add=_Kept(add_set),
-        modules=[*add_set.contradictory, *(tuple(i for e in m.elements for i in e) for m in modules)],
+        modules=[*add_set.contradictory, *map(_individuals, modules)],
         conflicts=tuple(map(_conflict, raw)),
         more_conflicts=explainer.unexplained if raw else len(groups),
         complete=explainer.complete if groups else True,
@@ -391,6 +379,22 @@ def _decided(
             undecided,
         ),
     )
+
+
+def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
+    """The individuals of each element, or module, that is known to be contradictory."""
+    return [
+        *add_set.contradictory,
+        *(
+            _individuals(module)
+            for module, answer in zip(add_set.modules, answers)
+            if answer.verdict is Verdict.INCONSISTENT
+        ),
+    ]
+
+
+def _individuals(module: NamedModule) -> tuple[str, ...]:
+    return tuple(i for element in module.elements for i in element)
 
 
 class _Kept(Sequence[Assertion]):
@@ -454,9 +458,19 @@ def _ontology(sources: list[object], options: Options) -> Reading:
     return read_ontology(sources, progress=_reading(options))
 
 
-def _assertions(sources: list[object], ontology: Reading, options: Options) -> Reading:
-    """The ABox of ``sources``, with the assertions that came with the ontology."""
-    reading = read_assertions(sources, ontology.tbox.signature, progress=_reading(options)) if sources else Reading()
+def _assertions(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
+    """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps blank nodes of different
+    inputs apart."""
+    reading = Reading()
+    if sources:
+        reading = read_assertions(
+            sources,
+            ontology.tbox.signature,
+            progress=_reading(options),
+            ontologies=ontology.ontologies,
+            axioms=ontology.tbox.axioms,
+            scope=scope,
+        )
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):

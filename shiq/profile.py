@@ -84,33 +84,35 @@ def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom
 
     Call it once all sources are together. Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
     properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms that these leave alone are
-    returned as they are. An axiom with an unknown datatype, and the first with an IRI as a second kind of property (or as class
-    and datatype), is inside and reported too; any other reported axiom is not inside.
+    returned as they are; reported is always the axiom as given. One with an unknown datatype, and the first with an IRI as a
+    second kind of property (or as class and datatype), is inside and reported too; of others reported, what could be brought
+    inside at most.
 
     Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``, ``unknown-datatype``, ``punning``.
     """
     reported: list[tuple[Axiom, str, str]] = []
-    candidates: list[Axiom] = []
+    candidates: list[tuple[Axiom, Axiom]] = []
     for axiom in axioms:
         for plain in without_built_in(_without_trivial_chain(axiom)):
             outside = _outside(plain)
             if outside:
                 reported.append((axiom, "outside-shiq", outside))
             else:
-                candidates.append(plain)
-    roles = role_box(candidates)
-    data = _Data(candidates)
-    inside: list[Axiom] = []
-    for axiom in candidates:
-        plain = _on_simple_roles(axiom, roles)
+                candidates.append((axiom, plain))
+    roles = role_box(plain for _, plain in candidates)
+    data = _Data(plain for _, plain in candidates)
+    inside: list[tuple[Axiom, Axiom]] = []
+    for axiom, candidate in candidates:
+        plain = _on_simple_roles(candidate, roles)
         refusal = _not_simple(plain, roles) or data.refusal(plain)
         if refusal:
             reported.append((axiom, *refusal))
         else:
-            inside.append(plain)
-    data = _Data(inside)
-    reported += [(axiom, *finding) for axiom in inside for finding in data.unknown(axiom)]
-    return inside, reported + _punning(inside)
+            inside.append((axiom, plain))
+    data = _Data(plain for _, plain in inside)
+    reported += [(axiom, *finding) for axiom, plain in inside for finding in data.unknown(plain)]
+    reported += _punning(inside)
+    return [plain for _, plain in inside], list(dict.fromkeys(reported))
 
 
 def split_assertions(
@@ -120,8 +122,8 @@ def split_assertions(
 
     ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name another individual are
     rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b} are ¬r(a,b), a:{b} is a = b, a:¬{b,c} is a ≠ b and a ≠ c,
-    a:∃r.Self is r(a,a); conjunctions of such are taken apart, and only their parts that remain are reported. An assertion with
-    an unknown datatype is inside and reported too; the literals of plain data assertions are passed over here.
+    a:∃r.Self is r(a,a); of a conjunction the parts that can be said are inside. Reported is always the assertion as given; one
+    with an unknown datatype is inside too. The literals of plain data assertions are passed over here.
     """
     roles = role_box(axioms)
     data = _Data(axioms)
@@ -135,12 +137,12 @@ def split_assertions(
                 outside = _outside(part)
                 refusal = ("outside-shiq", outside) if outside else _not_simple(part, roles) or data.refusal(part)
                 if refusal:
-                    reported.append((part, *refusal))
+                    reported.append((assertion, *refusal))
                     continue
                 inside.append(part)
                 if not isinstance(part, DataPropertyAssertion):
-                    reported += [(part, *finding) for finding in data.unknown(part)]
-    return inside, reported
+                    reported += [(assertion, *finding) for finding in data.unknown(part)]
+    return inside, list(dict.fromkeys(reported))
 
 
 def punned(signature: Signature) -> list[tuple[str, str]]:
@@ -183,13 +185,13 @@ def _outside(value: Axiom | Assertion) -> str:
     return ""
 
 
-def _punning(axioms: Iterable[Axiom]) -> list[tuple[Axiom, str, str]]:
-    """Each IRI that stands for two kinds, with the first axiom in which it is the second of them."""
+def _punning(axioms: Iterable[tuple[Axiom, Axiom]]) -> list[tuple[Axiom, str, str]]:
+    """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in which it is the second."""
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = set()
     found: list[tuple[Axiom, str, str]] = []
-    for axiom in axioms:
-        for part in parts(axiom):
+    for axiom, plain in axioms:
+        for part in parts(plain):
             match part:
                 case ObjectProperty(iri):
                     group, kind = "property", "object property"

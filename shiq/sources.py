@@ -263,10 +263,10 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
         if head.startswith(magic):
             raise InputError(f"{name} is {what}", "Unpack or convert it first. " + _REMEDY)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        if b"<" in head[:4]:
+        if _ELEMENT.match(head.decode("utf-16", "replace").encode("utf-8", "replace").lstrip()):
             return Format.RDFXML
         raise InputError(f"{name} is written in UTF-16", "Convert it to UTF-8.")
-    if b"\0" in head[:1024]:
+    if head[:1024].count(b"\0") * 50 > len(head[:1024]):
         raise InputError(f"{name} is a binary file", _REMEDY)
     body = head[_COMMENTS.match(head).end() :]  # type: ignore[union-attr]
     if _HTML.match(body):

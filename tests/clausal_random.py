@@ -142,7 +142,7 @@ RANGES: tuple[DataRange, ...] = (
     DataComplementOf(_SMALL),
     DataOneOf((_integer(1), _integer(5), Literal("a"))),
 )
-LITERALS = (*map(_integer, range(1, 6)), Literal("a"), Literal("b"), Literal("1.0", XSD + "decimal"))
+LITERALS = (*map(_integer, range(1, 6)), Literal("a"), Literal("b"))
 
 
 def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:

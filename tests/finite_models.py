@@ -1,7 +1,7 @@
 """Finite models by brute force: a second, independent reading of what clauses and modules mean.
 
 For each domain of at most ``size`` elements and each way to place the individuals in it, everything is grounded to
-propositional clauses, and a plain DPLL looks for a solution. Data is not covered.
+propositional clauses, and a plain DPLL looks for a solution. Data values are taken from a finite set (`VALUES`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from shiq.clause import AtLeast, ClausalTBox, Clause
+from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role
 
-#: A propositional literal: a variable's number, negated or not.
+#: A clause of propositional literals: numbers of variables, negated or not.
 Ground = frozenset[int]
+
+#: The data values that models are built from: a model over these is a model.
+VALUES: tuple[int | str, ...] = (*range(6), "a", "b", "c")
 
 
 def has_model(tbox: ClausalTBox, module: Module, size: int) -> bool:
@@ -54,6 +58,10 @@ class _Grounding:
             self.add(self.role(role, places[i], places[j]))
         for i, role, j in module.negative_edges:
             self.add(-self.role(role, places[i], places[j]))
+        for i, p, literal in module.data:
+            self.add(self.data(p, places[i], value_of(literal)))
+        for i, p, literal in module.negative_data:
+            self.add(-self.data(p, places[i], value_of(literal)))
 
     def variable(self, key: object) -> int:
         return self.variables.setdefault(key, len(self.variables) + 1)
@@ -66,34 +74,49 @@ class _Grounding:
     def role(self, role: Role, x: int, y: int) -> int:
         return self.variable(("role", role.iri, y, x) if role.inverted else ("role", role.iri, x, y))
 
+    def data(self, property: str, x: int, value: int | str) -> int:
+        return self.variable(("data", property, x, value))
+
     def holds(self, atom: object, x: int) -> int:
         """A variable that implies the atom at x; for a name it is the name."""
-        if not isinstance(atom, AtLeast):
-            return self.variable((atom, x))
         known = (atom, x) in self.variables
         variable = self.variable((atom, x))
-        if not known:
-            witnesses = []
-            for y in self.elements:
-                witness = self.variable((atom, x, y))
-                witnesses.append(witness)
-                self.add(-witness, self.role(atom.role, x, y))
-                if atom.filler is not None:
-                    self.add(-witness, self.variable((atom.filler, y)))
-            # n of them hold iff each choice of all but n - 1 holds one that does
-            for some in combinations(witnesses, max(0, len(witnesses) - atom.n + 1)):
-                self.add(-variable, *some)
+        if known:
+            return variable
+        match atom:
+            case AtLeast(n, role, filler):
+                goals = [[self.role(role, x, y)] + ([self.variable((filler, y))] if filler else []) for y in self.elements]
+                self._at_least(variable, n, goals)
+            case DataAtLeast(n, p, data_range):
+                self._at_least(variable, n, [[self.data(p, x, v)] for v in VALUES if contains(data_range, v)])
+            case DataAtMost(n, p, data_range):
+                values = [v for v in VALUES if contains(data_range, v)]
+                for some in combinations(values, n + 1):
+                    self.add(-variable, *(-self.data(p, x, v) for v in some))
         return variable
 
+    def _at_least(self, variable: int, n: int, goals: list[list[int]]) -> None:
+        """The variable implies that n of the goals, conjunctions, hold."""
+        witnesses = [self.variable((variable, i)) for i in range(len(goals))]
+        for witness, goal in zip(witnesses, goals):
+            for literal in goal:
+                self.add(-witness, literal)
+        # n of them hold iff each choice of all but n - 1 holds one that does
+        for some in combinations(witnesses, max(0, len(witnesses) - n + 1)):
+            self.add(-variable, *some)
+
     def _ground_negated(self, atom: object, x: int) -> None:
-        if not isinstance(atom, AtLeast):
-            self.add(-self.variable((atom, x)))
-            return
-        for some in combinations(self.elements, atom.n):
-            counted = [-self.role(atom.role, x, y) for y in some]
-            if atom.filler is not None:
-                counted += [-self.variable((atom.filler, y)) for y in some]
-            self.add(*counted)
+        match atom:
+            case AtLeast(n, role, filler):
+                for some in combinations(self.elements, n):
+                    counted = [-self.role(role, x, y) for y in some]
+                    self.add(*counted, *(-self.variable((filler, y)) for y in some if filler))
+            case DataAtLeast(n, p, data_range):
+                self.add(self.holds(DataAtMost(n - 1, p, data_range), x))
+            case DataAtMost(n, p, data_range):
+                self.add(self.holds(DataAtLeast(n + 1, p, data_range), x))
+            case _:
+                self.add(-self.variable((atom, x)))
 
     def _ground(self, clause: Clause, x: int) -> None:
         local = [-self.variable((a, x)) for a in clause.body] + [self.holds(a, x) for a in clause.head]
@@ -120,10 +143,35 @@ class _Grounding:
         for r in self.box.irreflexive:
             for x in self.elements:
                 self.add(-self.role(r, x, x))
+        for x, v in product(self.elements, VALUES if self.box.data_inclusions or self.box.disjoint_data else ()):
+            for p, q in self.box.data_inclusions:
+                self.add(-self.data(p, x, v), self.data(q, x, v))
+            for p, q in self.box.disjoint_data:
+                self.add(-self.data(p, x, v), -self.data(q, x, v))
+
+
+def value_of(literal: Literal) -> int | str:
+    return int(literal.lexical) if literal.datatype == XSD + "integer" else literal.lexical
+
+
+def contains(data_range: DataRange, value: int | str) -> bool:
+    """Whether an integer or a string lies in a range made of integers and strings."""
+    match data_range:
+        case Datatype(iri):
+            return isinstance(value, int if iri == XSD + "integer" else str)
+        case DataComplementOf(operand):
+            return not contains(operand, value)
+        case DataOneOf(literals):
+            return value in map(value_of, literals)
+        case DatatypeRestriction(datatype, facets):
+            bounds = {facet.removeprefix(XSD): int(literal.lexical) for facet, literal in facets}
+            low, high = bounds.get("minInclusive", -1000), bounds.get("maxInclusive", 1000)
+            return contains(datatype, value) and isinstance(value, int) and low <= value <= high
+    raise ValueError(data_range)
 
 
 def solve(clauses: list[Ground]) -> bool:
-    """Whether propositional clauses are satisfiable: DPLL with unit propagation."""
+    """Whether propositional clauses are satisfiable: DPLL with unit propagation and pure literals."""
     stack = [clauses]
     while stack:
         reduced = _propagate(stack.pop())
@@ -131,8 +179,7 @@ def solve(clauses: list[Ground]) -> bool:
             continue
         if not reduced:
             return True
-        shortest = min(reduced, key=len)
-        literal = min(shortest)
+        literal = min(min(reduced, key=len))
         stack.append([*reduced, frozenset((-literal,))])
         stack.append([*reduced, frozenset((literal,))])
     return False
@@ -140,15 +187,18 @@ def solve(clauses: list[Ground]) -> bool:
 
 def _propagate(clauses: list[Ground]) -> list[Ground] | None:
     while True:
-        units = {next(iter(c)) for c in clauses if len(c) == 1}
-        if any(-u in units for u in units):
+        sure = {next(iter(c)) for c in clauses if len(c) == 1}
+        if any(-u in sure for u in sure):
             return None
-        if not units:
-            return clauses
-        negated = {-u for u in units}
+        if not sure:
+            literals = frozenset().union(*clauses)
+            sure = {u for u in literals if -u not in literals}
+            if not sure:
+                return clauses
+        negated = {-u for u in sure}
         reduced = []
         for clause in clauses:
-            if clause & units:
+            if clause & sure:
                 continue
             left = clause - negated
             if not left:

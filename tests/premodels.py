@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
 
-from shiq.clause import AtLeast, ClausalTBox, Clause
+from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.datatypes import DataTheory
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.protocol import Module
@@ -56,12 +56,16 @@ def check(state: State, tbox: ClausalTBox, module: Module) -> None:
     """Raises AssertionError if the pre-model is none."""
     assert state.alive[: state.named].count(True) >= min(1, state.named)
     elements = unravelling(state, 60)
+    theory = DataTheory(tbox.definitions, tbox.roles)
     for element in elements:
         for clause in tbox.clauses:
             assert meets(element, clause), (element.node, clause)
         for atom in element.atoms:
             if isinstance(atom, AtLeast):
                 assert suitable(element, atom) >= atom.n, (element.node, atom)
+        at_least = [a for a in element.atoms if isinstance(a, DataAtLeast)]
+        at_most = [a for a in element.atoms if isinstance(a, DataAtMost)]
+        assert theory.satisfiable(at_least, at_most, []) is True, element.node
         for other, roles in element.near:
             check_roles(tbox.roles, roles, other is element)
     _check_module(state, tbox, module, elements)
@@ -97,6 +101,7 @@ def check_roles(box: RoleBox, roles: frozenset[Role], loop: bool) -> None:
 def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: list[Element]) -> None:
     """Some map of individuals to named elements keeps every assertion: found by search, since merges leave no name behind."""
     live = [e for e in elements if e.node < state.named]
+    theory = DataTheory(tbox.definitions, tbox.roles)
 
     def fits(i: int, e: Element) -> bool:
         for k, atom in enumerate(tbox.atoms):
@@ -107,6 +112,23 @@ def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: lis
                     return False
         return True
 
+    def data_fits(e: Element, individuals: list[int]) -> bool:
+        at_least = [a for a in e.atoms if isinstance(a, DataAtLeast)]
+        at_most = [a for a in e.atoms if isinstance(a, DataAtMost)]
+        for i in individuals:
+            for k, atom in enumerate(tbox.atoms):
+                if module.negative[i] >> k & 1:
+                    match atom:
+                        case DataAtLeast(n, p, data_range):
+                            at_most.append(DataAtMost(n - 1, p, data_range))
+                        case DataAtMost(n, p, data_range):
+                            at_least.append(DataAtLeast(n + 1, p, data_range))
+        values = [(p, v) for i, p, v in module.data if i in individuals]
+        return (
+            theory.satisfiable(at_least, at_most, values, [(p, v) for i, p, v in module.negative_data if i in individuals])
+            is True
+        )
+
     candidates = [[e for e in live if e.node <= i and fits(i, e)] for i in range(state.named)]
     place: list[Element] = []
 
@@ -115,7 +137,7 @@ def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: lis
 
     def extend(i: int) -> bool:
         if i == state.named:
-            return True
+            return all(data_fits(e, [j for j, other in enumerate(place) if other is e]) for e in live)
         for e in [c for c in candidates[i] if c.node == i] if state.alive[i] else candidates[i]:
             place.append(e)
             near = [(a, r, b) for a, r, b in module.edges if max(a, b) == i]
@@ -131,5 +153,3 @@ def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: lis
         return False
 
     assert extend(0), "an assertion is lost"
-    for a, b in combinations([e.node for e in live], 2):
-        assert a != b

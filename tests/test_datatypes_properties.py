@@ -48,7 +48,10 @@ def test_intervals_agree_with_points() -> None:
     draw = random.Random(1)
     points = [Fraction(n, 2) for n in range(-1, 12)]
     for _ in range(400):
-        a, b = (Intervals(draw.random() < 0.5, tuple(sorted(draw.sample([(n, s) for n in range(6) for s in (0, 1)], 3)))) for _ in "ab")
+        a, b = (
+            Intervals(draw.random() < 0.5, tuple(sorted(draw.sample([(n, s) for n in range(6) for s in (0, 1)], 3))))
+            for _ in "ab"
+        )
         both_in = a.meet(b)
         assert all(both_in.has(p) == (a.has(p) and b.has(p)) for p in points)
         assert all(a.complement().has(p) != a.has(p) for p in points)
@@ -60,7 +63,9 @@ def test_ranks_follow_the_order_and_round_to_the_nearest(form: object, convert: 
     assert form in (BINARY64, SINGLE)
     kind = BINARY64 if form is BINARY64 else SINGLE
     draw = random.Random(2)
-    numbers = sorted(Fraction(draw.getrandbits(70), draw.getrandbits(40) + 1) * Fraction(2) ** draw.randint(-200, 140) for _ in range(300))
+    numbers = sorted(
+        Fraction(draw.getrandbits(70), draw.getrandbits(40) + 1) * Fraction(2) ** draw.randint(-200, 140) for _ in range(300)
+    )
     ranks = [rank(False, x, kind) for x in numbers]
     assert ranks == sorted(ranks)
     for x in numbers:
@@ -133,8 +138,9 @@ def test_integer_programs_agree_with_enumeration() -> None:
     draw = random.Random(6)
     seen = set()
     for _ in range(300):
+
         def rows(count: int, bound: int) -> list[tuple[dict[int, int], int]]:
-            return [({v: 1 for v in draw.sample(range(3), draw.randint(1, 3))}, draw.randint(0, bound)) for _ in range(count)]
+            return [(dict.fromkeys(draw.sample(range(3), draw.randint(1, 3)), 1), draw.randint(0, bound)) for _ in range(count)]
 
         uppers, lowers = [*rows(draw.randint(1, 3), 3), ({0: 1, 1: 1, 2: 1}, 6)], rows(draw.randint(1, 3), 4)
         expected = any(
@@ -151,7 +157,9 @@ PROPERTIES = ("p", "q", "r")
 UNIVERSE = range(3)
 
 
-def _random_question(draw: random.Random) -> tuple[RoleBox, list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]], list[tuple[str, Literal]]]:
+def _random_question(
+    draw: random.Random,
+) -> tuple[RoleBox, list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]], list[tuple[str, Literal]]]:
     inclusions = draw.choice([[], [("p", "q")], [("p", "q"), ("q", "r")], [("p", "r"), ("q", "r")]])
     disjoint = draw.choice([[], [], [("p", "q")], [("q", "r")]])
     roles = RoleBox(data_inclusions=frozenset(inclusions), disjoint_data=frozenset(disjoint))
@@ -179,7 +187,11 @@ def _brute_force(
     negative: list[tuple[str, object]],
 ) -> bool:
     """Tries every choice of successors in ``domain``."""
-    used = sorted({a.property for a in (*needs, *limits)} | {p for p, _ in (*values, *negative)} | {p for pair in roles.data_inclusions for p in pair})
+    used = sorted(
+        {a.property for a in (*needs, *limits)}
+        | {p for p, _ in (*values, *negative)}
+        | {p for pair in roles.data_inclusions for p in pair}
+    )
     labels = [set(s) for k in range(len(used) + 1) for s in itertools.combinations(used, k)]
     closed = [s for s in labels if all(q in s for p, q in roles.data_inclusions if p in s)]
     allowed = [s for s in closed if not any(p in s and q in s for p, q in roles.disjoint_data)]
@@ -187,7 +199,11 @@ def _brute_force(
     at_least = [(a.n, a.property, members(a.range)) for a in needs]
     at_most = [(a.n, a.property, members(a.range)) for a in limits]
     options = [
-        [s for s in allowed if all(p in s for p, v in values if v == thing) and not any(p in s for p, v in negative if v == thing)]
+        [
+            s
+            for s in allowed
+            if all(p in s for p, v in values if v == thing) and not any(p in s for p, v in negative if v == thing)
+        ]
         for thing in things
     ]
     return any(
@@ -197,19 +213,24 @@ def _brute_force(
     )
 
 
+def _members_in_universe(theory: DataTheory) -> Callable[[DataRange], set[object]]:
+    known: dict[DataRange, set[object]] = {}
+
+    def members(data_range: DataRange) -> set[object]:
+        if data_range not in known:
+            known[data_range] = {n for n in UNIVERSE if theory.contains(data_range, number(n))}
+        return known[data_range]
+
+    return members
+
+
 def test_satisfiable_agrees_with_brute_force() -> None:
     draw = random.Random(7)
     verdicts = {True: 0, False: 0}
     for _ in range(1500):
         roles, needs, limits, values, negative = _random_question(draw)
         theory = DataTheory({}, roles)
-        extents: dict[DataRange, set[object]] = {}
-
-        def members(data_range: DataRange) -> set[object]:
-            if data_range not in extents:
-                extents[data_range] = {n for n in UNIVERSE if theory.contains(data_range, number(n))}
-            return extents[data_range]
-
+        members = _members_in_universe(theory)
         expected = _brute_force(
             members,
             UNIVERSE,
@@ -280,12 +301,14 @@ def test_opaque_answers_hold_in_every_interpretation() -> None:
         verdicts: set[bool] = set()
         for place, extent in _interpretations(domain):
 
-            def members(data_range: DataRange, extent: set[object] = extent) -> set[object]:
+            def members(data_range: DataRange, extent: set[object] = extent, theory: DataTheory = theory) -> set[object]:
                 if data_range == OPAQUE:
                     return extent
                 if isinstance(data_range, DataComplementOf):
-                    return set(domain) - members(data_range.operand, extent)
-                return set(domain) if data_range == TOP_DATATYPE else {n for n in UNIVERSE if theory.contains(data_range, number(n))}
+                    return set(domain) - members(data_range.operand)
+                return (
+                    set(domain) if data_range == TOP_DATATYPE else {n for n in UNIVERSE if theory.contains(data_range, number(n))}
+                )
 
             asserted = [(p, place.get(v.lexical, 0)) for p, v in values]
             verdicts.add(_brute_force(members, domain, roles, needs, limits, asserted, []))

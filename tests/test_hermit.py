@@ -347,11 +347,11 @@ def test_a_small_pigeonhole_is_decided(hermit: HermitReasoner) -> None:
 
 
 def test_a_time_out_is_undetermined_for_the_hard_module_alone() -> None:
-    reasoner = HermitReasoner("512m", timeout=2.0)
+    reasoner = HermitReasoner("512m", timeout=4.0)
     try:
-        answers = reasoner.decide(_pigeonhole(12), [EASY, HARD, EASY])
+        answers = reasoner.decide(_pigeonhole(10), [EASY, HARD, EASY])
         assert [answer.verdict for answer in answers] == [CONSISTENT, UNDETERMINED, CONSISTENT]
-        assert "2 s" in answers[1].reason
+        assert "within 4 s" in answers[1].reason
         assert reasoner.decide(TBOX, CHEAP) == [Answer(CONSISTENT)] * 3, "the next call has a new JVM"
     finally:
         reasoner.close()
@@ -362,7 +362,7 @@ def test_the_time_limit_of_the_whole_call() -> None:
     try:
         reasoner.decide(TBOX, CHEAP)
         start = time.monotonic()
-        answers = reasoner.decide(_pigeonhole(12), [HARD] * 50, timeout=1.5)
+        answers = reasoner.decide(_pigeonhole(10), [HARD] * 50, timeout=1.5)
         assert time.monotonic() - start < 10
         assert {answer.verdict for answer in answers} == {UNDETERMINED}
         assert all("time limit" in answer.reason or "s; the JVM was killed" in answer.reason for answer in answers)
@@ -383,11 +383,11 @@ def _kill_the_jvm_after(seconds: float) -> threading.Timer:
 
 def test_a_jvm_killed_in_mid_call() -> None:
     """The lot fails, then its modules are asked one by one on a fresh JVM: decided, or undetermined, never wrong."""
-    reasoner = HermitReasoner("512m", timeout=3.0)
+    reasoner = HermitReasoner("512m", timeout=4.0)
     try:
         reasoner.decide(TBOX, CHEAP)
         timer = _kill_the_jvm_after(0.7)
-        answers = reasoner.decide(_pigeonhole(12), [EASY, HARD, EASY])
+        answers = reasoner.decide(_pigeonhole(10), [EASY, HARD, EASY])
         timer.join()
         assert [answer.verdict for answer in answers] == [CONSISTENT, UNDETERMINED, CONSISTENT]
     finally:
@@ -459,6 +459,6 @@ print([answer.verdict.value for answer in create("hermit").decide(tbox, [Module(
 
 
 def test_nothing_but_the_result_is_printed_and_the_exit_code_is_right() -> None:
-    for _ in range(3):
+    for _ in range(2):
         done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "['inconsistent', 'consistent']\n", "")

@@ -205,19 +205,19 @@ def test_built_in_properties(axiom: m.Axiom, plain: tuple[m.Axiom, ...]) -> None
 
 def test_random_built_in_properties_keep_their_meaning() -> None:
     draw, seen = Random(1), Counter[str]()
-    for _ in range(3000):
+    for _ in range(2000):
         axiom = draw.axiom(0.6)
         plain = without_built_in(axiom)
         seen["without" if not any(map(uses_built_in, plain)) else "with"] += 1
         for _ in range(8):
             world = draw.world()
             assert world.holds(axiom) == all(map(world.holds, plain)), (axiom, plain, world)
-    assert seen["without"] > 1500 and seen["with"] > 150
+    assert seen["without"] > 1000 and seen["with"] > 100
 
 
 def test_random_assertions_with_built_in_properties_keep_their_meaning() -> None:
     draw = Random(2)
-    for _ in range(2000):
+    for _ in range(1000):
         a, b, role = draw.individual(), draw.individual(), draw.role(0.7)
         for assertion in (
             m.ClassAssertion(draw.expression(2, 0.6), a),
@@ -254,6 +254,18 @@ def test_unknown_datatypes_stay_inside_and_are_told() -> None:
 def test_defined_datatypes_are_known() -> None:
     axioms: list[m.Axiom] = [m.DataPropertyRange(D, MINE), m.DatatypeDefinition(MINE, m.DataComplementOf(INTEGER))]
     assert split_axioms(axioms) == (axioms, [])
+
+
+def test_reported_is_what_was_given() -> None:
+    chain = m.SubObjectPropertyChain((R, R), R)
+    bounded = m.SubClassOf(m.ObjectSomeValuesFrom(BOTTOM, A), m.ObjectMaxCardinality(2, R))
+    opaque = m.SubClassOf(m.ObjectMinCardinality(1, R), m.DataSomeValuesFrom(D, MINE))
+    inside, reported = split_axioms([chain, bounded, opaque])
+    assert inside == [
+        m.TransitiveObjectProperty(R),
+        m.SubClassOf(m.ObjectSomeValuesFrom(R, m.THING), m.DataSomeValuesFrom(D, MINE)),
+    ]
+    assert [(axiom, kind) for axiom, kind, _ in reported] == [(bounded, "non-simple-role"), (opaque, "unknown-datatype")]
 
 
 def test_definitions_that_are_none() -> None:
@@ -343,13 +355,13 @@ def test_nominals_that_stay() -> None:
     inside, reported = split_assertions([m.ClassAssertion(mixed, a)])
     assert inside == [m.ClassAssertion(A, a), m.ObjectPropertyAssertion(R, a, b)]
     ((refused, kind, message),) = reported
-    assert (refused, kind) == (m.ClassAssertion(nominal(b, c), a), "outside-shiq")
+    assert (refused, kind) == (m.ClassAssertion(mixed, a), "outside-shiq")
     assert "ObjectOneOf" in message
 
 
 def test_random_nominals_keep_their_meaning() -> None:
     draw, seen = Random(4), Counter[bool]()
-    for _ in range(2500):
+    for _ in range(1500):
         assertion = m.ClassAssertion(draw.expression(3, nominals=0.3), draw.individual())
         plain = list(without_nominals(assertion))
         nominals = (m.ObjectOneOf, m.ObjectHasValue, m.ObjectHasSelf)
@@ -358,7 +370,7 @@ def test_random_nominals_keep_their_meaning() -> None:
         for _ in range(6):
             world = draw.world()
             assert world.holds(assertion) == all(map(world.holds, plain)), (assertion, plain, world)
-    assert seen[False] > 250 and seen[True] > 250
+    assert seen[False] > 150 and seen[True] > 150
 
 
 def test_assertions_on_roles_that_are_not_simple() -> None:

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.store import Certificate, Store, certify, open_store, tbox_hash, write_store
+from jobs.store import Certificate, Store, certify, open_store, tables, tbox_hash, write_store
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.lock import writing as holding_the_lock
 from jobs.store.manifest import MANIFEST, read_manifest
-from jobs.store.numbering import BLOCK, GAP, node_ids
+from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ROW_GROUP, SCHEMAS, term_hash
 from shiq.abox import ABox, ABoxBuilder, abox_of
 from shiq.errors import StoreError
@@ -171,7 +171,7 @@ def test_tables_are_plain_delta_tables_in_small_sorted_row_groups(tmp_path: Path
 
 
 def test_terms_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (reading, writing):
+    for module in (reading, tables):
         monkeypatch.setattr(module, "term_hash", lambda terms: term_hash([""] * len(list(terms))))
     store = write_store(tmp_path / "kg", TEXT, abox_of([ClassAssertion(Class("urn:A"), f"urn:{i}") for i in range(5)]))
     nodes = store.nodes_of([f"urn:{i}" for i in range(6)])
@@ -184,7 +184,8 @@ def test_neighbours_get_near_ids_whatever_the_order() -> None:
     first = np.arange(groups * size)
     second = first // size * size + rng.integers(0, size, len(first))
     shuffle = rng.permutation(len(first))
-    ids = node_ids([f"urn:{rng.integers(1 << 40)}" for _ in first], shuffle[first], shuffle[second])
+    rank = local_rank([f"urn:{rng.integers(1 << 40)}" for _ in first], shuffle[first], shuffle[second])
+    ids = spread(rank)
     assert len(np.unique(ids)) == len(ids)
     distance = np.abs(ids[shuffle[first]] - ids[shuffle[second]])
     assert np.quantile(distance, 0.9) < 2 * size + GAP

@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, take
-from jobs.engines.labels import Bools, contained
+from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, take, unique
+from jobs.engines.labels import contained
 from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store import Store
 from jobs.store.values import decode
@@ -40,7 +40,8 @@ class Names:
 class Base(Protocol):
     """A set of assertions, by node."""
 
-    names: Names
+    @property
+    def names(self) -> Names: ...
 
     def __len__(self) -> int:
         """How many assertions."""
@@ -77,7 +78,6 @@ class ArrayBase:
     literals: list[Literal]
     complex: tuple[Assertion, ...]
     tables: dict[str, ArrayTable]
-    known: Bools
 
     def __len__(self) -> int:
         halves = sum(len(self.tables[name]) for name in ("half_edges", "pairs"))
@@ -87,11 +87,11 @@ class ArrayBase:
         return self.tables[name]
 
     def nodes(self) -> Ints:
-        return np.flatnonzero(self.known)
+        return np.arange(len(self.terms), dtype=np.int64)
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        return {term: i for i, term in enumerate(self.terms) if self.known[i]}
+        return {term: i for i, term in enumerate(self.terms)}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         ids = self._ids
@@ -112,17 +112,29 @@ class ArrayBase:
         return np.bincount(self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes))
 
 
-def array_base(abox: ABox) -> ArrayBase:
-    """``abox`` by node."""
-    names = Names(Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties))
-    terms, complex_ = list(abox.individuals), tuple(dict.fromkeys(abox.complex))
-    position = positions_of(abox)
-    rows = abox_rows(abox, np.arange(len(terms), dtype=np.int64), np.arange(len(abox.literals), dtype=np.int64))
-    rows["complex"] = complex_rows(complex_, position)
-    known = np.zeros(len(terms), np.bool_)
-    known[mentioned(abox)] = True
-    tables = {name: array_table("node", columns) for name, columns in rows.items()}
-    return ArrayBase(names, terms, abox.literals, complex_, tables, known)
+def array_base(abox: ABox, order: Ints | None = None, literal_order: Ints | None = None) -> ArrayBase:
+    """``abox`` by node. ``order``: the positions of the mentioned individuals, and ``literal_order`` of the literals in use, as
+    they are to be numbered."""
+    order = mentioned(abox) if order is None else order
+    literal_order = np.arange(len(abox.literals), dtype=np.int64) if literal_order is None else literal_order
+    node, literal = _rank(len(abox.individuals), order), _rank(len(abox.literals), literal_order)
+    complex_ = tuple(dict.fromkeys(abox.complex))
+    rows = abox_rows(abox, node, literal)
+    rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()})
+    return ArrayBase(
+        Names(Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)),
+        [abox.individuals[i] for i in order.tolist()],
+        [abox.literals[i] for i in literal_order.tolist()],
+        complex_,
+        {name: array_table("node", columns) for name, columns in rows.items()},
+    )
+
+
+def _rank(count: int, order: Ints) -> Ints:
+    """Where each of 0 … count-1 stands in ``order``; -1 if it does not."""
+    rank = np.full(count, -1, np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
 # --- in a store ------------------------------------------------------------------------------------
@@ -205,7 +217,7 @@ class LessBase:
     def __len__(self) -> int:
         removed = {name: len(rows["node"]) for name, rows in self.removed.items()}
         halves = removed["half_edges"] + removed["pairs"]
-        complex_ = len(np.unique(self.removed["complex"]["ordinal"]))
+        complex_ = len(unique(self.removed["complex"]["ordinal"]))
         return len(self.base) - removed["class_assertions"] - removed["data_assertions"] - halves // 2 - complex_
 
     @cached_property
@@ -219,7 +231,7 @@ class LessBase:
     @cached_property
     def vanished(self) -> Ints:
         """The nodes that no assertion mentions any more."""
-        touched = np.unique(np.concatenate([rows["node"] for rows in self.removed.values()]))
+        touched = unique(np.concatenate([rows["node"] for rows in self.removed.values()]))
         left = [self.table(name).rows_of(touched)["node"] for name in ROW_COLUMNS]
         return np.setdiff1d(touched, np.concatenate(left))
 

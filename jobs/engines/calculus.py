@@ -1,4 +1,4 @@
-"""What one clausal TBox says of labels and roles, by the numbers of the columns. Per signature; nothing here knows an individual."""
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here knows an individual."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from abox_ops.counting import Needs
 from abox_ops.data import DataView
 from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace
 from jobs.engines.base import Names
-from jobs.engines.columns import Columns, Ints
+from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.labels import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
-from shiq.datatypes import DataTheory
-from shiq.model import NOTHING, THING, XSD, Literal
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.datatypes.datatype_map import TYPES
+from shiq.datatypes.values import TEXT
+from shiq.model import NOTHING, RDF, RDFS, THING, XSD, DataComplementOf, Datatype, Literal
 from shiq.roles import Role
 
 #: What no xsd:string holds: the characters outside XML 1.0.
@@ -37,6 +39,7 @@ class Calculus:
         self._roles: list[Role] = []
         self.role_calculus = RoleCalculus(self.table, self._roles)
         self._class_ids: list[int] = []
+        self._needs_below: dict[tuple[Label, frozenset[Role]], tuple[int, tuple[AtLeast, ...]]] = {}
         self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
 
     # --- roles and names ---------------------------------------------------------------------------
@@ -89,14 +92,16 @@ class Calculus:
 
     def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
         """Which labels (not contradictory ones) satisfy the body of ``clause`` at its centre and refute its head there."""
-        return self.table.where(
-            labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1] or x[0] & x[1])
-        )
+        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1] or x[0] & x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
         """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1, and those with k = 1."""
-        needed = [need for need in self.needs.needed(label) if need.role in roles]
-        return sum(need.n for need in needed if need.n > 1), tuple(need for need in needed if need.n == 1)
+        found = self._needs_below.get((label, roles))
+        if found is None:
+            needed = [need for need in self.needs.needed(label) if need.role in roles]
+            ones = tuple(need for need in needed if need.n == 1)
+            found = self._needs_below[(label, roles)] = (sum(need.n for need in needed if need.n > 1), ones)
+        return found
 
     # --- data --------------------------------------------------------------------------------------
 
@@ -106,24 +111,73 @@ class Calculus:
         below = self.tbox.roles.data_subproperties
         return frozenset(q for atom in self.tbox.atoms if isinstance(atom, DataAtMost) for q in below(atom.property))
 
+    @cached_property
+    def counted_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n with n ≥ 1 restricts."""
+        below = self.tbox.roles.data_subproperties
+        atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
+        return frozenset(q for atom in atoms for q in below(atom.property))
+
+    @cached_property
+    def data_bits(self) -> int:
+        """The atoms that the clauses with a data restriction speak of, and those restrictions."""
+        found = self.space.data_mask
+        for c in self.space.compiled:
+            if c.head & self.space.data_mask:
+                found |= c.head | c.body
+        return found
+
     def refuted(self, rows: Columns, literals: Iterable[Literal]) -> Ints:
         """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of the rows."""
         properties = self.names.data_properties.values
-        bounded = np.fromiter((p in self.bounded_properties for p in properties), np.bool_, len(properties))
         values = list(literals)
         found = np.full(len(values), EMPTY_ID, np.int64)
-        plain = np.fromiter((v.datatype == _STRING and not v.language for v in values), np.bool_, len(values))
-        plain &= ~bounded[rows["property"]]
-        if plain.any() and _ODD.search("".join([values[i].lexical for i in np.flatnonzero(plain).tolist()])):
-            plain[:] = False
-        for i in np.flatnonzero(~plain).tolist():
+        alike = self.alike(rows["property"], values)
+        for p in unique(rows["property"][alike]).tolist():
+            found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], Literal("text"))]))
+        for i in np.flatnonzero(~alike).tolist():
             label = self.data.refuted([(properties[rows["property"][i]], values[i])])
             if label != EMPTY:
                 found[i] = self.table.id(label)
         return found
 
+    def alike(self, properties: Ints, literals: Sequence[Literal]) -> Bools:
+        """Which data assertions are strings on properties that cannot tell one string from another."""
+        names = self.names.data_properties.values
+        found = np.fromiter(map(self._treats_strings_alike, names), np.bool_, len(names))[properties]
+        return found & _are_strings(literals)
+
+    def _treats_strings_alike(self, property: str) -> bool:
+        """Whether every ≤0 f.D on ``property`` is told alike by all strings: D, or what it is the complement of, is a datatype
+        that has all of them or none."""
+        below = self.tbox.roles.data_subproperties
+        for atom in self.tbox.atoms:
+            if isinstance(atom, DataAtMost) and property in below(atom.property):
+                range_ = atom.range.operand if isinstance(atom.range, DataComplementOf) else atom.range
+                if not isinstance(range_, Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
+                    return False
+        return True
+
+    def ill_typed(self, literals: Iterable[Literal]) -> Bools:
+        """Which literals denote nothing."""
+        values = list(literals)
+        found = ~_are_strings(values)
+        for i in np.flatnonzero(found).tolist():
+            found[i] = isinstance(self.theory.value(values[i]), IllTyped)
+        return found
+
+
+def _are_strings(literals: Sequence[Literal]) -> Bools:
+    """Which literals are legal xsd:strings, as most are: told all at once."""
+    plain = np.fromiter((v.datatype == _STRING and not v.language for v in literals), np.bool_, len(literals))
+    if _ODD.search("".join([literals[i].lexical for i in np.flatnonzero(plain).tolist()])):
+        plain[:] = False
+    return plain
+
 
 _STRING = XSD + "string"
+_ALL_STRINGS = {_STRING, RDFS + "Literal", RDF + "PlainLiteral"}
+_NO_STRINGS = {iri for iri, known in TYPES.items() if known.space != TEXT}
 
 
 def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
@@ -131,5 +185,3 @@ def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
     found, inverse = combinations(rows["property"], rows["literal"])
     columns = np.array(found, np.int64).reshape(-1, 2)
     return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse
-
-

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from abox_ops.seen import below, seen_roles
+from abox_ops.told import Label
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Columns, Ints
+from jobs.engines.columns import Columns, Ints, distinct, row_codes, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index
@@ -56,7 +57,6 @@ class Clausal:
         properties = index.negated_properties | touched.negated_properties
         self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
-        self.values: dict[int, list[tuple[int, set[tuple[str, Literal]]]]] = {}
 
     def run(self) -> Found:
         """See `abox_ops.add_set`."""
@@ -64,10 +64,10 @@ class Clausal:
         first = graph.locate_nodes(self.touched.nodes)
         graph.expand(first)
         if self.grown_tbox and self.calculus.space.m_type:
-            graph.locate(np.unique(graph.keys_of(graph.whole.nodes())))
+            graph.locate(unique(graph.keys_of(graph.whole.nodes())))
             graph.expand(graph.reps())
-        combine(self.calculus, graph, np.unique(graph.rep))
-        self._take_in(np.unique(graph.rep[first]), inserted_only=not self.grown_tbox)
+        combine(self.calculus, graph, unique(graph.rep))
+        self._take_in(unique(graph.rep[first]), inserted_only=not self.grown_tbox)
         active = flags(len(graph), graph.rep[first])
         seen = _NONE
         while True:
@@ -76,7 +76,7 @@ class Clausal:
             self.counts = Counts(self.calculus, graph)
             self._recount()
             self.is_new = graph.is_new()
-            touched = np.unique(graph.rep[first])
+            touched = unique(graph.rep[first])
             closed = self._close(np.union1d(graph.rep[seen], self._start()))
             self._extend_flags()
             if np.array_equal(closed, seen) and self.active[closed].all():
@@ -122,16 +122,16 @@ class Clausal:
         graph, table = self.graph, self.calculus.table
         active = np.flatnonzero(self.active)
         differs = table.visible(graph.label[active]) != table.visible(graph.old[active])
-        started = [active[differs | self._of(self.is_new, active)], graph.rep[graph.locate_nodes(self.touched.always)]]
+        started = [active[differs | self._of(self.is_new, active)], graph.elements_of(self.touched.always)]
         rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
         source, role, target = (graph.edges[name][rows] for name in ("source", "role", "target"))
         source, target = graph.rep[source], graph.rep[target]
         kept = self._relevant(source, role, target) | self._seen(source, role, target)
         started += [source[kept], target[kept]]
         data = self.touched.data
-        element = graph.rep[graph.locate_nodes(data["node"])]
+        element = graph.elements_of(data["node"])
         started.append(element[~self._decided(element, data["property"], data["literal"])])
-        return np.unique(np.concatenate(started))
+        return unique(np.concatenate(started))
 
     def _relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions are not irrelevant (THEORY.md 2.3)."""
@@ -158,7 +158,7 @@ class Clausal:
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions have a negative one on a role above, between the merge classes of their ends."""
         counts, roles = self.counts, self.calculus.roles
-        self.graph.expand(counts.members(np.unique(counts.class_of[source])))
+        self.graph.expand(counts.members(unique(counts.class_of[source])))
         counts.members(_NONE)
         of, rep = counts.class_of, self.graph.rep
         negative = {(int(of[rep[a]]), roles[r], int(of[rep[b]])) for a, r, b in self.graph.rare.negative_edges}
@@ -203,7 +203,7 @@ class Clausal:
             source, role, target = graph.half_edges(flags(len(graph), frontier))
             outside = ~closed[target]
             source, role, target = source[outside], role[outside], target[outside]
-            reached = np.unique(target[self._crosses(source, role, target)])
+            reached = unique(target[self._crosses(source, role, target)])
             closed = _longer(closed, len(graph))
             closed[reached] = True
             frontier = reached
@@ -218,23 +218,37 @@ class Clausal:
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
         bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))[property]
         asked = np.flatnonzero(decided & bounded)
-        literals = self.graph.whole.literals_of(literal[asked])
-        labels = self.calculus.table.labels
-        memo: dict[tuple[int, int, Literal, int], bool] = {}
-        for i, value in zip(asked.tolist(), literals):
-            e = int(element[i])
-            key = (int(property[i]), int(self.graph.label[e]), value, int(self.counts.class_of[e]))
-            if key not in memo:
-                memo[key] = self.calculus.data.is_decided(
-                    names[key[0]], value, labels[key[1]], lambda e=e: self._class_values(e), self.negated_properties  # type: ignore[misc]
-                )
-            decided[i] = memo[key]
+        if len(asked):
+            decided[asked] = self._decided_by_values(element[asked], property[asked], literal[asked])
         return decided
 
-    def _class_values(self, element: int) -> list[tuple[tuple[int, int], set[tuple[str, Literal]]]]:
-        """Label and data of every member of the merge class of ``element``."""
-        members = self.counts.members(self.counts.class_of[np.array([element])])
-        self.graph.expand(members)
+    def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
+        """The same for properties that some ≤n restricts, asked once per distinct question."""
+        calculus = self.calculus
+        names = calculus.names.data_properties.values
+        _, which, example = distinct(literal)
+        values = self.graph.whole.literals_of(literal[example])
+        alike = calculus.alike(property, [values[i] for i in which.tolist()])
+        label = calculus.table.masked(self.graph.label[element], np.zeros(len(element), np.int64), [calculus.data_bits])
+        counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
+        class_ = np.where(counts, self.counts.class_of[element], -1)
+        _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
+        answers = [
+            calculus.data.is_decided(
+                names[int(property[i])],
+                values[int(which[i])],
+                calculus.table.labels[int(label[i])],
+                lambda i=i: self._class_values(int(class_[i])),  # type: ignore[misc]
+                self.negated_properties,
+            )
+            for i in example.tolist()
+        ]
+        return np.array(answers, np.bool_)[question]
+
+    def _class_values(self, class_: int) -> list[tuple[Label, set[tuple[str, Literal]]]]:
+        """Label and data of every member of a merge class."""
+        members = self.counts.members(np.array([class_]))
+        self.graph.gather(members)
         rows = data_rows(self.graph, members)
         names, labels = self.calculus.names.data_properties.values, self.calculus.table.labels
         values: dict[int, set[tuple[str, Literal]]] = {m: set() for m in members.tolist()}
@@ -276,5 +290,3 @@ def data_rows(graph: Graph, elements: Ints) -> Columns:
 
 def _longer(flag: Bools, count: int) -> Bools:
     return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
-
-

@@ -56,7 +56,7 @@ class ArrayTable:
         return len(self.columns[self.key])
 
     def rows_of(self, keys: Ints) -> Columns:
-        found = matching_rows(self.columns[self.key], np.unique(keys))
+        found = matching_rows(self.columns[self.key], unique(keys))
         self.reads.found += len(found)
         return {name: take(column, found) for name, column in self.columns.items()}
 
@@ -108,3 +108,59 @@ def _joined(columns: list[Column]) -> Column:
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
     return pa.concat_arrays(columns)
+
+
+# --- distinct numbers and rows ---------------------------------------------------------------------
+
+
+def unique(values: Ints) -> Ints:
+    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are distinct.)"""
+    if not len(values):
+        return values
+    if _is_dense(values):
+        low = int(values.min())
+        found: Ints = np.flatnonzero(np.bincount(values - low)) + low
+        return found
+    ordered = np.sort(values)
+    distinct_: Ints = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return distinct_
+
+
+def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
+    """The distinct ``values``, ascending; which of them each is; and the position of one example of each."""
+    if not len(values):
+        return values, values, values
+    found = unique(values)
+    if _is_dense(values):
+        low = int(found[0])
+        rank = np.zeros(int(found[-1]) - low + 1, np.int64)
+        rank[found - low] = np.arange(len(found))
+        inverse = rank[values - low]
+    else:
+        inverse = np.searchsorted(found, values)
+    example = np.zeros(len(found), np.int64)
+    example[inverse] = np.arange(len(values))
+    return found, inverse, example
+
+
+def _is_dense(values: Ints) -> bool:
+    """Whether a table over the range of ``values`` is cheaper than sorting them."""
+    return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
+
+
+def row_codes(*columns: Ints) -> Ints:
+    """Numbers that are equal iff the rows of ``columns`` are."""
+    code = np.zeros(len(columns[0]), np.int64)
+    size = 1
+    for column in columns:
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        width = high - low + 1
+        if width > 1 << 22:
+            column, low = distinct(column)[1], 0
+            width = int(column.max()) + 1
+        if size * width >= 1 << 62:
+            code = distinct(code)[1]
+            size = int(code.max()) + 1
+        code = code * width + (column - low)
+        size *= width
+    return code

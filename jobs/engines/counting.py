@@ -12,10 +12,10 @@ import numpy as np
 
 from abox_ops.told import CompiledClause
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Ints
+from jobs.engines.columns import Ints, distinct, row_codes, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.grouping import components
-from jobs.engines.labels import Bools, row_codes
+from jobs.engines.labels import Bools
 from shiq.clause import AtLeast
 from shiq.roles import Role
 
@@ -48,8 +48,8 @@ class Counts:
         if known == len(self.graph):
             return
         number = np.arange(known, len(self.graph), dtype=np.int64)
-        _, first, inverse = np.unique(self.graph.group[known:], return_index=True, return_inverse=True)
-        self.class_of = np.concatenate([self.class_of, number[first][inverse.reshape(-1)]])
+        _, inverse, example = distinct(self.graph.group[known:])
+        self.class_of = np.concatenate([self.class_of, number[example][inverse]])
 
     def members(self, classes: Ints) -> Ints:
         """The elements in ``classes``."""
@@ -70,7 +70,7 @@ class Counts:
         apart = before[first] != before[second]
         everyone = np.arange(len(before))
         self.class_of = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
-        return np.unique(self.class_of[first[apart]])
+        return unique(self.class_of[first[apart]])
 
     def of_batch(self, changed: Ints, *, everywhere: bool = False) -> None:
         """The merge classes of A ∪ A⁺, where the labels of ``changed`` elements, or what they consist of, or their role
@@ -86,12 +86,12 @@ class Counts:
         self._sync()
         number = np.arange(len(self.graph))
         self._union(number, self.graph.rep)
-        asked = self._dissolve(np.unique(np.concatenate([changed, self._neighbours(changed)])))
+        asked = self._dissolve(unique(np.concatenate([changed, self._neighbours(changed)])))
         self._merge(self.class_of[asked])
 
     def _neighbours(self, elements: Ints) -> Ints:
         _, _, target = self.graph.half_edges(flags(len(self.graph), elements))
-        return np.unique(target)
+        return unique(target)
 
     def _dissolve(self, dirty: Ints) -> Ints:
         """Takes apart every class that the class of a ``dirty`` element may have made, and so on; gives the elements whose
@@ -101,23 +101,24 @@ class Counts:
         """
         asked, around = dirty, dirty
         while True:
-            centres = self.members(np.unique(self.class_of[asked]))
+            centres = self.members(unique(self.class_of[asked]))
             self.graph.expand(centres)
+            self._sync()
             reached = self._neighbours(centres)
-            reached = np.unique(self.class_of[reached[self.sizes(reached) > 1]])
+            reached = unique(self.class_of[reached[self.sizes(reached) > 1]])
             if not len(reached):
-                return np.unique(np.concatenate([asked, around]))
+                return unique(np.concatenate([asked, around]))
             loose = self.members(reached)
             apart = flags(len(self.graph), reached)[self.class_of]
             self.class_of[apart] = self.graph.rep[apart]
             self.graph.expand(loose)
             self._sync()
-            asked = np.unique(np.concatenate([asked, loose]))
-            around = np.unique(np.concatenate([around, self._neighbours(loose)]))
+            asked = unique(np.concatenate([asked, loose]))
+            around = unique(np.concatenate([around, self._neighbours(loose)]))
 
     def _merge(self, classes: Ints) -> None:
         """Unites from ``classes`` on until nothing grows. Stops because classes only grow together."""
-        queue = np.unique(classes)
+        queue = unique(classes)
         while len(queue):
             self.graph.expand(self.members(queue))
             self._sync()
@@ -142,10 +143,9 @@ class Counts:
         class_, element = np.concatenate([class_, self.class_of[source]]), np.concatenate([element, target])
         kept = full[class_]
         class_, element = class_[kept], element[kept]
-        order = np.lexsort((element, class_))
-        class_, element = class_[order], element[order]
-        together = class_[1:] == class_[:-1]
-        return element[:-1][together], element[1:][together]
+        hub = np.zeros(len(self.graph), np.int64)
+        hub[class_] = element
+        return hub[class_], element
 
     # --- counts ------------------------------------------------------------------------------------
 
@@ -153,14 +153,14 @@ class Counts:
         """Whether |∪E| + max G ≤ n over the merge class of each element: ``clause`` cannot be broken there."""
         self._sync()
         known = self._within.setdefault(clause.index, {})
-        classes, inverse = np.unique(self.class_of[elements], return_inverse=True)
+        classes, inverse, _ = distinct(self.class_of[elements])
         new = np.array([c for c in classes.tolist() if c not in known], np.int64)
         if len(new):
             self.graph.expand(self.members(new))
             self._sync()
             counted = self._count(clause, new)
             known.update(zip(counted.classes.tolist(), (counted.total <= clause.n).tolist()))
-        return np.fromiter((known[c] for c in classes.tolist()), np.bool_, len(classes))[inverse.reshape(-1)]
+        return np.fromiter((known[c] for c in classes.tolist()), np.bool_, len(classes))[inverse]
 
     def _active(self, clause: CompiledClause, elements: Ints) -> Bools:
         return ~self.calculus.table.where(self.graph.label[elements], clause.decided_at_centre)
@@ -168,7 +168,7 @@ class Counts:
     def _count(self, clause: CompiledClause, classes: Ints) -> Counted:
         """|∪E| + max G of each of ``classes``, whose members are expanded."""
         graph, table = self.graph, self.calculus.table
-        classes = np.unique(classes)
+        classes = unique(classes)
         members = self.members(classes)
         position = np.searchsorted(classes, self.class_of[members])
         is_active = self._active(clause, members)
@@ -183,9 +183,7 @@ class Counts:
         generated[~some_active] = 0
         return Counted(classes, total + generated, generated > 0, pair_class, pair_element)
 
-    def _generated(
-        self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]
-    ) -> Ints:
+    def _generated(self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
         """max G by class: needs below S at one member, and what may take the class as its witness."""
         below = self.calculus.below(clause)
         position = np.searchsorted(classes, self.class_of[members])
@@ -199,11 +197,11 @@ class Counts:
     def _own(self, below: frozenset[Role], members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
         """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0 where a told neighbour meets it."""
         calculus, labels = self.calculus, self.calculus.table.labels
-        distinct, inverse = np.unique(self.graph.label[members], return_inverse=True)
-        needs = [calculus.needs_below(labels[i], below) for i in distinct.tolist()]
-        own = np.array([several for several, _ in needs], np.int64)[inverse.reshape(-1)]
+        found, inverse, _ = distinct(self.graph.label[members])
+        needs = [calculus.needs_below(labels[i], below) for i in found.tolist()]
+        own = np.array([several for several, _ in needs], np.int64)[inverse]
         for need in dict.fromkeys(need for _, ones in needs for need in ones):
-            has = np.fromiter((need in ones for _, ones in needs), np.bool_, len(needs))[inverse.reshape(-1)]
+            has = np.fromiter((need in ones for _, ones in needs), np.bool_, len(needs))[inverse]
             own += has & ~self._met(need, edges)[members]
         return own
 
@@ -216,9 +214,7 @@ class Counts:
             met[met] = self.calculus.table.where(self.graph.label[target[met]], lambda x: bool(x[0] & bit))
         return flags(len(self.graph), source[met])
 
-    def _taken(
-        self, takers: list[AtLeast], classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints], found: Ints
-    ) -> None:
+    def _taken(self, takers: list[AtLeast], classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints], found: Ints) -> None:
         """Adds to ``found`` what may take a class as its witness: asserted neighbours that need it, and members' children."""
         table, needed = self.calculus.table, self.calculus.needs.needed
         source, _, target = edges
@@ -234,9 +230,9 @@ class Counts:
             taken |= here
             asking |= here[where] & table.where(self.graph.label[target], lambda x, t=taker: t in needed(x))  # type: ignore[misc]
         asked_class, _ = _distinct(where[asking], target[asking])
-        distinct, inverse = np.unique(self.graph.label[members], return_inverse=True)
-        sums = [sum(need.n for need in needed(table.labels[i])) for i in distinct.tolist()]
-        children = np.array(sums, np.int64)[inverse.reshape(-1)]
+        labels, inverse, _ = distinct(self.graph.label[members])
+        sums = [sum(need.n for need in needed(table.labels[i])) for i in labels.tolist()]
+        children = np.array(sums, np.int64)[inverse]
         found += np.where(taken, np.bincount(asked_class, minlength=len(classes)), 0)
         found += np.where(taken, np.bincount(position, children, minlength=len(classes)).astype(np.int64), 0)
 
@@ -251,5 +247,5 @@ def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     """The distinct pairs (first[i], second[i])."""
     if not len(first):
         return first, second
-    kept = np.unique(row_codes(first, second), return_index=True)[1]
+    kept = distinct(row_codes(first, second))[2]
     return first[kept], second[kept]

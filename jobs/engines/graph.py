@@ -1,8 +1,8 @@
 """The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
 
 An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is numbered when it is met.
-Elements that the batch makes equal are joined: `rep` gives the element that stands for each. The rows of an element are fetched
-when it is *expanded*; of the others only the label is known.
+Elements that the batch makes equal are joined: `rep` gives the element that stands for each. What an element consists of is
+fetched when it is *gathered*, its role assertions when it is *expanded*; of the others only the label in A is known.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
-from abox_ops.told import Label
 from jobs.engines.base import FRESH
-from jobs.engines.columns import Columns, Ints, ranges
+from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.grouping import Grouping, components
 from jobs.engines.labels import EMPTY_ID, Bools
 from jobs.engines.rows import DIFFERENT, SAME
 from jobs.engines.whole import Whole
 from shiq.model import (
-    NOTHING,
     Assertion,
     Class,
     ClassAssertion,
@@ -69,12 +67,11 @@ class Graph:
         self.label = np.zeros(0, np.int64)
         self.rep = np.zeros(0, np.int64)
         self.group = np.zeros(0, np.int64)
+        self.gathered = np.zeros(0, np.bool_)
         self.expanded = np.zeros(0, np.bool_)
         self.member_node = np.zeros(0, np.int64)
         self.member_element = np.zeros(0, np.int64)
-        self.edges: Columns = {
-            name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE
-        }
+        self.edges: Columns = {name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE}
         self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
         self.rare = Rare([], [], [])
         self.asserted_complex: list[tuple[int, int, Assertion]] = []
@@ -87,6 +84,11 @@ class Graph:
     def locate_nodes(self, nodes: Ints) -> Ints:
         """The element of each node (as it is numbered, not its `rep`)."""
         return self.locate(self.keys_of(nodes))
+
+    def elements_of(self, nodes: Ints) -> Ints:
+        """The element of each node, by its `rep`."""
+        numbers = self.locate_nodes(nodes)
+        return self.rep[numbers]
 
     def keys_of(self, nodes: Ints) -> Ints:
         old = nodes < FRESH
@@ -103,18 +105,19 @@ class Graph:
             group = new
             if self.merged is not None and len(self.merged):
                 old = new[new < FRESH]
-                groups, members = self.merged.members(np.unique(self.merged.of(old)))
+                groups, members = self.merged.members(unique(self.merged.of(old)))
                 fresh = new[new >= FRESH]
                 new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
             self._add(new, group)
         return self._numbers[np.searchsorted(self._keys, keys)]
 
     def _missing(self, keys: Ints) -> Ints:
-        wanted = np.unique(keys)
+        wanted = unique(keys)
         if not len(self._keys):
             return wanted
         position = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return wanted[self._keys[position] != wanted]
+        missing: Ints = wanted[self._keys[position] != wanted]
+        return missing
 
     def _add(self, keys: Ints, group: Ints) -> None:
         count = len(self)
@@ -127,6 +130,7 @@ class Graph:
         self.old = np.concatenate([self.old, old])
         self.label = np.concatenate([self.label, old])
         self.rep = np.concatenate([self.rep, number])
+        self.gathered = np.concatenate([self.gathered, np.zeros(len(keys), np.bool_)])
         self.expanded = np.concatenate([self.expanded, np.zeros(len(keys), np.bool_)])
         all_keys, all_numbers = np.concatenate([self._keys, keys]), np.concatenate([self._numbers, number])
         order = np.argsort(all_keys, kind="stable")
@@ -147,7 +151,7 @@ class Graph:
         before = self.rep
         apart = before[first] != before[second]
         self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
-        return np.unique(self.rep[first[apart]])
+        return unique(self.rep[first[apart]])
 
     def is_new(self) -> Bools:
         """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
@@ -158,13 +162,13 @@ class Graph:
 
     # --- rows --------------------------------------------------------------------------------------
 
-    def expand(self, reps: Ints) -> None:
-        """Fetches the role assertions, pairs and complex assertions of ``reps`` (those not fetched before)."""
+    def gather(self, reps: Ints) -> None:
+        """Fetches the members of ``reps``, their pairs and complex assertions (where that was not done before)."""
         todo = self.peers(reps)
-        todo = todo[~self.expanded[todo]]
+        todo = todo[~self.gathered[todo]]
         if not len(todo):
             return
-        self.expanded[todo] = True
+        self.gathered[todo] = True
         node, element = self._members(todo)
         self.member_node = np.concatenate([self.member_node, node])
         self.member_element = np.concatenate([self.member_element, element])
@@ -174,9 +178,24 @@ class Graph:
         def element_of(nodes: Ints) -> Ints:
             return element[np.searchsorted(node, nodes)]
 
+        self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
+        self._gather_complex(self.whole.complex_of(node), element_of)
+
+    def expand(self, reps: Ints) -> None:
+        """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
+        self.gather(reps)
+        todo = self.peers(reps)
+        todo = todo[~self.expanded[todo]]
+        if not len(todo):
+            return
+        self.expanded[todo] = True
+        mine = flags(len(self), todo)[self.member_element]
+        node, element = self.member_node[mine], self.member_element[mine]
+        order = np.argsort(node)
+        node, element = node[order], element[order]
         rows = self.whole.rows_of("half_edges", node)
         found = {
-            "source": element_of(rows["node"]),
+            "source": element[np.searchsorted(node, rows["node"])],
             "role": rows["role"],
             "target": self.locate_nodes(rows["neighbour"]),
             "source_node": rows["node"],
@@ -184,8 +203,6 @@ class Graph:
             "inserted": rows["inserted"],
         }
         self.edges = {name: np.concatenate([column, found[name]]) for name, column in self.edges.items()}
-        self._expand_pairs(self.whole.rows_of("pairs", node), element_of)
-        self._expand_complex(self.whole.complex_of(node), element_of)
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
         """(node, element) for every member of ``elements``."""
@@ -195,7 +212,7 @@ class Graph:
         node = np.concatenate([member, keys[~old]])
         return node, self.locate(np.concatenate([key, keys[~old]]))
 
-    def _expand_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+    def _gather_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
         unequal = rows["kind"] // 2 * 2 == DIFFERENT
         if unequal.any():
             found = {
@@ -209,7 +226,7 @@ class Graph:
         if same.any():
             self.join(self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same]))
 
-    def _expand_complex(self, rows: list[tuple[int, Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
+    def _gather_complex(self, rows: list[tuple[int, Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.whole.terms_of(np.array([node]))[0]
@@ -247,12 +264,12 @@ class Graph:
         return source[rows], role[rows], target[rows]
 
     def contradicted(self) -> Ints:
-        """The expanded elements of which two members are asserted to be different."""
+        """The gathered elements of which two members are asserted to be different."""
         source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
-        return np.unique(source[source == target])
+        return unique(source[source == target])
 
     def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
-        """(element, node) for every member of the expanded ``reps``."""
+        """(element, node) for every member of the gathered ``reps``."""
         chosen = np.zeros(len(self), np.bool_)
         chosen[reps] = True
         element = self.rep[self.member_element]
@@ -265,5 +282,3 @@ def flags(count: int, chosen: Ints) -> Bools:
     found = np.zeros(count, np.bool_)
     found[chosen] = True
     return found
-
-

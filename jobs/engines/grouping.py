@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.engines.columns import Ints, Table, array_table
+from jobs.engines.columns import Ints, Table, array_table, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Grouping:
 
 def grouping(member: Ints, group: Ints) -> Grouping:
     """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
-    size = np.bincount(np.unique(group, return_inverse=True)[1].reshape(-1)) if len(group) else group
-    crowded = size[np.unique(group, return_inverse=True)[1].reshape(-1)] > 1 if len(group) else np.zeros(0, np.bool_)
+    which = distinct(group)[1]
+    crowded = np.bincount(which)[which] > 1 if len(group) else np.zeros(0, np.bool_)
     columns = {"member": member[crowded], "group": group[crowded]}
     return Grouping(array_table("member", columns), array_table("group", columns))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
-from jobs.engines.base import Base, Names
+from jobs.engines.base import Base, Names, StoreBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate
+from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.grouping import Grouping, components, grouping
@@ -19,6 +19,7 @@ from jobs.engines.memory import vocabulary
 from jobs.engines.rows import ROW_COLUMNS, SAME
 from jobs.engines.saturation import asserted_labels, refuted_labels, saturate
 from jobs.engines.whole import Batch, Whole
+from jobs.store.values import decode
 from shiq.model import (
     Assertion,
     Class,
@@ -29,7 +30,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.roles import Role, RoleBox, role_of
-from simplify import SimplifiedTBox
+from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[SubClassOf | Class, ...]
 
@@ -56,6 +57,29 @@ class Index:
         return found
 
 
+def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
+    """The index that the store of ``base`` holds; built anew if this version of the program reads ``tbox`` in other clauses."""
+    from jobs.store.tables import clauses_hash, read_labels
+
+    store = base.store
+    document = store.index_document
+    extra: Extra = tuple(map(decode, document["extra"]))
+    simplified = simplify(tbox, extra)
+    if clauses_hash(simplified.clauses) != document["clauses"]:
+        return build_index(tbox, roles, base)
+    return Index(
+        extra,
+        simplified,
+        Calculus(simplified.clauses, base.names, read_labels(store.table("labels").all())),
+        Grouping(store.table("same"), store.table("same_members")),
+        Grouping(store.table("equal"), store.table("equal_members")),
+        Grouping(store.table("merged"), store.table("merged_members")),
+        store.table("elements"),
+        frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
+        frozenset(document["negated_properties"]),
+    )
+
+
 def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
     """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
     complex_ = all_complex(base)
@@ -65,12 +89,10 @@ def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
     nodes = base.nodes()
     same = same_grouping(base, nodes)
     graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
-    everyone = graph.locate(np.unique(graph.keys_of(nodes)))
+    everyone = graph.locate(unique(graph.keys_of(nodes)))
     everyone.sort()
     graph.expand(everyone)
-    graph.label = calculus.table.join(
-        asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
-    )
+    graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
     counts = Counts(calculus, graph)
     counts.of_batch(graph.reps(), everywhere=True)
@@ -100,7 +122,7 @@ def least_nodes(graph: Graph) -> Ints:
 
 def same_grouping(base: Base, nodes: Ints) -> Grouping:
     """Individuals by asserted equality."""
-    pairs = concatenate(list(base.table("pairs").scan()), {name: nodes[:0] for name in ROW_COLUMNS["pairs"]})
+    pairs = concatenate(list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0]))
     told = pairs["kind"] == SAME
     first, second = (np.searchsorted(nodes, pairs[name][told]) for name in ("node", "neighbour"))
     return grouping(nodes, nodes[components(len(nodes), first, second)])
@@ -110,7 +132,7 @@ def alone(base: Base) -> Whole:
     """``base`` with an empty batch."""
     none = np.zeros(0, np.int64)
     tables: dict[str, ArrayTable] = {
-        name: array_table("node", {column: none for column in columns}) for name, columns in ROW_COLUMNS.items()
+        name: array_table("node", dict.fromkeys(columns, none)) for name, columns in ROW_COLUMNS.items()
     }
     return Whole(base, Batch(base.names, [], [], (), tables), tables)
 
@@ -124,10 +146,10 @@ def all_complex(base: Base) -> list[Assertion]:
 
 
 def vocabulary_of(names: Names, classes: Ints, complex: Sequence[Assertion], roles: RoleBox) -> Extra:
-    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: as `memory.vocabulary` has it
-    for all of them, since the order of the names rests on the class alone."""
-    stand_ins = [ClassAssertion(Class(names.classes.values[i]), "") for i in classes.tolist()]
-    return vocabulary(sorted([*stand_ins, *complex], key=repr), roles)
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: what `vocabulary` gives
+    for all of them."""
+    stand_ins = (ClassAssertion(Class(names.classes.values[i]), "") for i in classes.tolist())
+    return vocabulary([*stand_ins, *complex], roles)
 
 
 def negated(complex: Sequence[Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
@@ -138,5 +160,3 @@ def negated(complex: Sequence[Assertion], roles: RoleBox) -> tuple[frozenset[Rol
         frozenset(r for role in negative for r in (role, role.inverse)),
         frozenset(p.property.iri for p in plain if isinstance(p, NegativeDataPropertyAssertion)),
     )
-
-

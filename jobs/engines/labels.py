@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import CLASH, EMPTY, Label, LabelSpace, clashes, join
-from jobs.engines.columns import Ints
+from jobs.engines.columns import Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -27,9 +27,8 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
     """``value`` of each key, asked once per distinct one."""
     if not len(keys):
         return keys
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    values = np.fromiter(map(value, distinct.tolist()), np.int64, len(distinct))
-    return values[inverse.reshape(-1)]
+    found, inverse, _ = distinct(keys)
+    return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
 
 
 @dataclass
@@ -66,11 +65,19 @@ class LabelTable:
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """The join of each pair."""
-        return by_distinct(first * _CAPACITY + second, self._join)
+        pairs, inverse = combinations(first, second)
+        return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[inverse]
 
     def close(self, ids: Ints) -> Ints:
         """The closure of each label under the local clauses."""
         return by_distinct(ids, self._close)
+
+    def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
+        """Each label without the atoms outside ``masks[mask[i]]``."""
+        pairs, inverse = combinations(ids, mask)
+        labels = self.labels
+        found = [self.id((labels[i][0] & masks[m], labels[i][1] & masks[m])) for i, m in pairs]
+        return np.array(found, np.int64)[inverse]
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""
@@ -97,7 +104,7 @@ class LabelTable:
         found = start.copy()
         if not len(target):
             return found
-        pairs = np.unique(target * _CAPACITY + received)
+        pairs = unique(target * _CAPACITY + received)
         target, received = pairs // _CAPACITY, pairs % _CAPACITY
         first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
         length = np.diff(np.concatenate([first, [len(target)]]))
@@ -136,16 +143,29 @@ class RoleCalculus:
     def __post_init__(self) -> None:
         self.irrelevance = Irrelevance(self.table.space)
         self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._masks: list[int] = []
+
+    def reduced(self, role: Ints, label: Ints) -> Ints:
+        """Each label without the atoms that no clause on the role, seen from that end, speaks of: much fewer are distinct."""
+        space = self.table.space
+        for named in self.roles[len(self._masks) :]:
+            mask = 0
+            for c in space.clauses_of(named):
+                mask |= c.body | c.head
+            for c in space.clauses_of(named.inverse):
+                mask |= c.branch_body | c.branch_head
+            self._masks.append(mask)
+        return self.table.masked(label, role, self._masks)
 
     def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
         """What each role assertion sends to its subject and to its object."""
-        combination, inverse = combinations(role, subject, object)
+        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
         sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
     def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[Open], Ints]:
         """The distinct `Open` values, and which of them each role assertion has."""
-        combination, inverse = combinations(role, subject, object)
+        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
         labels = self.table.labels
         return [self.irrelevance.open(self.roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
 
@@ -163,27 +183,8 @@ def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
     """The distinct rows of ``columns``, and which of them each row is."""
     if not len(columns[0]):
         return [], columns[0]
-    code = row_codes(*columns)
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    return list(zip(*(column[first].tolist() for column in columns))), inverse.reshape(-1)
-
-
-def row_codes(*columns: Ints) -> Ints:
-    """Numbers that are equal iff the rows of ``columns`` are."""
-    code = np.zeros(len(columns[0]), np.int64)
-    size = 1
-    for column in columns:
-        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        width = high - low + 1
-        if width > 1 << 22:
-            column = np.unique(column, return_inverse=True)[1].reshape(-1)
-            low, width = 0, int(column.max()) + 1
-        if size * width >= 1 << 62:
-            code = np.unique(code, return_inverse=True)[1].reshape(-1)
-            size = int(code.max()) + 1
-        code = code * width + (column - low)
-        size *= width
-    return code
+    _, inverse, example = distinct(row_codes(*columns))
+    return list(zip(*(column[example].tolist() for column in columns))), inverse
 
 
 def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> Bools:

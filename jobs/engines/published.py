@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from abox_ops.parts import m_part, u_part
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
-from jobs.engines.calculus import Calculus, distinct_values
+from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found, data_rows
-from jobs.engines.columns import Columns, Ints, concatenate
+from jobs.engines.columns import Columns, Ints, concatenate, distinct, ranges, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index
-from jobs.engines.labels import EMPTY_ID, Bools, combinations
+from jobs.engines.labels import Bools, combinations
 from jobs.engines.saturation import asserted_labels
 from jobs.engines.touched import Touched
-from shiq.datatypes import IllTyped
+from shiq.abox import Interner
 from shiq.roles import Role
-from simplify import SimplifiedTBox
+from simplify import SimplifiedTBox, Universal
 
-_EDGE = ("source", "role", "target", "source_node", "target_node", "inserted")
-#: What becomes of a role assertion: it is not part of anything, it is kept, or remedies take its place.
-_NOTHING, _KEPT, _REMEDIED = 0, 1, 2
+_NONE = np.zeros(0, np.int64)
 
 
 class Asserted:
@@ -39,14 +35,14 @@ class Asserted:
 
     def old_labels(self, nodes: Ints) -> Ints:
         """The asserted label in A less the deletions of each node's element there; empty for a fresh individual."""
-        return self._labels(self.old_graph, self.old_graph.rep[self.old_graph.locate_nodes(nodes)])
+        return self._labels(self.old_graph, self.old_graph.elements_of(nodes))
 
     def _labels(self, graph: Graph, elements: Ints) -> Ints:
         known = self._known[id(graph)]
         known = np.concatenate([known, np.zeros(len(graph) - len(known), np.bool_)])
-        new = np.unique(elements[~known[elements]])
+        new = unique(elements[~known[elements]])
         if len(new):
-            graph.expand(new)
+            graph.gather(new)
             graph.label[new] = asserted_labels(self.calculus, graph, new)
             known = np.concatenate([known, np.zeros(len(graph) - len(known), np.bool_)])
             known[new] = True
@@ -71,6 +67,10 @@ class Published:
         self.kept: list[Columns] = []
         self.remedies: dict[tuple[int, str, bool], None] = {}
         self.entered = np.zeros(0, np.bool_)
+        #: Remedies by number, each with whether it comes from an axiom on the inverse of the role, so that its ends are swapped.
+        self.remedy_numbers: Interner[tuple[bool, Remedy]] = Interner()
+        names = {literal[0] for u in tbox.universals for literal in (u.premise, u.filler) if literal is not None}
+        self.universal_bits = sum(1 << self.ids[name] for name in names)
 
     def run(self) -> Found:
         """See `abox_ops.definition7`. Stops because elements enter once."""
@@ -79,8 +79,8 @@ class Published:
         graph.expand(first)
         self.entered = np.zeros(len(graph), np.bool_)
         rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
-        entering = [graph.rep[graph.locate_nodes(self._told())], self._role_assertions(rows)]
-        frontier = np.unique(np.concatenate(entering))
+        entering = [graph.elements_of(self._told()), self._role_assertions(rows)]
+        frontier = unique(np.concatenate(entering))
         while len(frontier):
             graph.expand(frontier)
             self._enter(frontier)
@@ -88,16 +88,14 @@ class Published:
             reached = self._role_assertions(flags(len(graph), frontier)[source])
             self._enter(_NONE)
             frontier = reached[~self.entered[reached]]
-        return self._result(np.unique(graph.rep[first]))
+        return self._result(unique(graph.rep[first]))
 
     def _told(self) -> Ints:
         """The nodes that enter at once: those of every inserted assertion but role assertions, and data that cannot matter."""
-        inserted = self.graph.whole.inserted
         data = self.touched.data
         names = self.calculus.names.data_properties.values
         seen = np.fromiter((p in self.features for p in names), np.bool_, len(names))[data["property"]]
-        classes = np.intersect1d(inserted["class_assertions"].columns["node"], self.touched.nodes)
-        return np.concatenate([classes, self.touched.always, self.touched.plain, data["node"][seen | ill_typed(self.calculus, self.graph, data)]])
+        return np.concatenate([self.touched.other, data["node"][seen | ill_typed(self.calculus, self.graph, data)]])
 
     def _enter(self, elements: Ints) -> None:
         self.entered = np.concatenate([self.entered, np.zeros(len(self.graph) - len(self.entered), np.bool_)])
@@ -114,73 +112,76 @@ class Published:
         entering = [self._keep(rows, never)]
         rows = {name: column[part] for name, column in rows.items()}
         source, target = self.graph.rep[rows["source"]], self.graph.rep[rows["target"]]
-        labels = self.asserted.labels(np.concatenate([source, target]))
+        labels = self._named(self.asserted.labels(np.concatenate([source, target])))
         found, which = combinations(rows["role"], labels[: len(source)], labels[len(source) :])
         remedied = [self._remedies(*key) for key in found]
         has_none = np.fromiter((r is None for r in remedied), np.bool_, len(found))[which]
         entering.append(self._keep(rows, has_none))
-        for i, remedy in enumerate(remedied):
-            if remedy:
-                here = which == i
-                entering += self._put(remedy, {name: column[here] for name, column in rows.items()})
-        return np.unique(np.concatenate(entering))
+        counts = np.fromiter((len(r or ()) for r in remedied), np.int64, len(found))
+        numbers = np.array([i for r in remedied for i in r or ()], np.int64)
+        first = np.cumsum(counts) - counts
+        row = np.repeat(np.arange(len(which)), counts[which])
+        remedy = numbers[ranges(first[which], first[which] + counts[which])]
+        entering.append(self._put({name: column[row] for name, column in rows.items()}, remedy))
+        return unique(np.concatenate(entering))
+
+    def _named(self, labels: Ints) -> Ints:
+        """Labels without the names that no universal speaks of."""
+        return self.calculus.table.masked(labels, np.zeros(len(labels), np.int64), [self.universal_bits])
 
     def _keep(self, rows: Columns, chosen: Bools) -> Ints:
         kept = {name: column[chosen] for name, column in rows.items()}
         self.kept.append(kept)
-        return self.graph.rep[np.concatenate([kept["source"], kept["target"]])]
+        ends: Ints = self.graph.rep[np.concatenate([kept["source"], kept["target"]])]
+        return ends
 
-    def _remedies(self, role: int, source: int, target: int) -> list[Remedy] | None:
-        """The remedies of a role assertion between elements with these labels, seen from its subject; None if one is missing."""
+    def _remedies(self, role: int, source: int, target: int) -> list[int] | None:
+        """The remedies (by number) of a role assertion between elements with these labels; None if one is missing."""
         a, b = (self.calculus.table.labels[i] for i in (source, target))
         named = self.calculus.roles[role]
         forward = remedies(self._axioms(named), a, b, self.ids)
         backward = remedies(self._axioms(named.inverse), b, a, self.ids)
         if forward is None or backward is None:
             return None
-        return forward + [_Backward(not r.at_branch, r.name, r.positive) for r in backward]
+        return [self.remedy_numbers.id((False, r)) for r in forward] + [self.remedy_numbers.id((True, r)) for r in backward]
 
-    def _axioms(self, role: Role):  # type: ignore[no-untyped-def]
+    def _axioms(self, role: Role) -> list[Universal]:
         above = self.roles.superroles(role)
         return [axiom for axiom in self.universals if axiom.role in above]
 
-    def _put(self, found: list[Remedy], rows: Columns) -> list[Ints]:
-        """Puts remedies in the place of ``rows``, which are of one role and one pair of labels; the elements that enter."""
-        entering = []
-        role = int(rows["role"][0])
-        ends = {True: self.graph.rep[rows["target"]], False: self.graph.rep[rows["source"]]}
-        for remedy in found:
-            element = ends[remedy.at_branch]
-            for e in np.unique(element).tolist():
-                self.remedies[(e, remedy.name, remedy.positive)] = None
-            is_new = rows["inserted"].copy()
-            old = np.flatnonzero(~is_new)
-            is_new[old] = ~self._is_old(remedy, role, {name: column[old] for name, column in rows.items()})
-            entering.append(element[is_new])
+    def _put(self, rows: Columns, remedy: Ints) -> Ints:
+        """Puts ``remedy[i]`` in the place of row i; the elements that enter by that."""
+        all_remedies = self.remedy_numbers.values
+        at_target = np.fromiter((r.at_branch != backward for backward, r in all_remedies), np.bool_, len(all_remedies))[remedy]
+        element = self.graph.rep[np.where(at_target, rows["target"], rows["source"])]
+        for e, i in combinations(element, remedy)[0]:
+            _, r = all_remedies[i]
+            self.remedies[(e, r.name, r.positive)] = None
+        is_new = rows["inserted"].copy()
+        old = np.flatnonzero(~is_new)
+        if len(old):
+            is_new[old] = ~self._is_old(remedy[old], {name: column[old] for name, column in rows.items()})
+        entering: Ints = element[is_new]
         return entering
 
-    def _is_old(self, remedy: Remedy, role: int, rows: Columns) -> Bools:
-        """For which of ``rows``, all in A, A less the deletions gives the same remedy."""
-        source, target = (self.asserted.old_labels(rows[name]) for name in ("source_node", "target_node"))
-        found, which = combinations(source, target)
-        named = self.calculus.roles[role]
+    def _is_old(self, remedy: Ints, rows: Columns) -> Bools:
+        """For which rows, all in A, A less the deletions gives the same remedy."""
+        source, target = (self._named(self.asserted.old_labels(rows[name])) for name in ("source_node", "target_node"))
+        found, which = combinations(remedy, rows["role"], source, target)
         labels = self.calculus.table.labels
         same = []
-        for a, b in found:
-            if isinstance(remedy, _Backward):
-                given = self._single(named.inverse, labels[b], labels[a])
-                same.append(Remedy(not remedy.at_branch, remedy.name, remedy.positive) in given)
-            else:
-                same.append(remedy in self._single(named, labels[a], labels[b]))
+        for number, role, a, b in found:
+            backward, wanted = self.remedy_numbers.values[number]
+            named = self.calculus.roles[role]
+            role_, centre, branch = (named.inverse, labels[b], labels[a]) if backward else (named, labels[a], labels[b])
+            same.append(any(wanted in (remedies([x], centre, branch, self.ids) or ()) for x in self._axioms(role_)))
         return np.array(same, np.bool_)[which]
-
-    def _single(self, role: Role, centre, branch) -> list[Remedy]:  # type: ignore[no-untyped-def]
-        return [r for axiom in self._axioms(role) for r in remedies([axiom], centre, branch, self.ids) or ()]
 
     # --- the result --------------------------------------------------------------------------------
 
     def _result(self, touched: Ints) -> Found:
         graph, table = self.graph, self.calculus.table
+        self._enter(_NONE)
         seen = np.flatnonzero(self.entered)
         graph.expand(seen)
         self.asserted.labels(seen)
@@ -198,13 +199,9 @@ class Published:
         return Found(graph, seen, labelled, graph.label, graph.label, touched, seen[clash], edges, data, list(self.remedies))
 
 
-class _Backward(Remedy):
-    """A remedy that an axiom on the inverse role gives; its ends are those of the role assertion as it was looked at."""
-
-
 def everything(index: Index, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
     """All of A ∪ A⁺, with asserted labels: `abox_ops.everything`."""
-    graph.locate(np.unique(graph.keys_of(graph.whole.nodes())))
+    graph.locate(unique(graph.keys_of(graph.whole.nodes())))
     graph.expand(graph.reps())
     seen = graph.reps()
     graph.label[seen] = asserted_labels(calculus, graph, seen)
@@ -217,7 +214,7 @@ def everything(index: Index, calculus: Calculus, graph: Graph, touched: Touched)
     roles = calculus.tbox.roles
     features = calculus.tbox.data_properties | {q for p in properties for q in roles.data_subproperties(p)}
     data = kept_data(calculus, graph, rest, features)
-    first = np.unique(graph.rep[graph.locate_nodes(touched.nodes)])
+    first = unique(graph.elements_of(touched.nodes))
     return Found(graph, seen, flags(len(graph), seen), graph.label, graph.label, first, seen[clash], edges, data)
 
 
@@ -241,20 +238,12 @@ def kept_data(calculus: Calculus, graph: Graph, elements: Ints, features: frozen
 
 def ill_typed(calculus: Calculus, graph: Graph, rows: Columns) -> Bools:
     """Which data rows have a literal that its datatype does not have."""
-    values, which = distinct_values(rows)
-    literals = graph.whole.literals_of(values["literal"])
-    clash = calculus.refuted({"property": np.zeros(len(literals), np.int64), "literal": values["literal"]}, literals)
-    is_clash = calculus.table.clashes(clash)
-    return is_clash[which]
+    values, which, _ = distinct(rows["literal"])
+    return calculus.ill_typed(graph.whole.literals_of(values))[which]
 
 
 def clash_ill_typed(calculus: Calculus, graph: Graph, elements: Ints) -> Ints:
     """The elements with an ill-typed value."""
     rows = data_rows(graph, elements)
-    found: Ints = np.unique(rows["element"][ill_typed(calculus, graph, rows)])
+    found: Ints = unique(rows["element"][ill_typed(calculus, graph, rows)])
     return found
-
-
-_NONE = np.zeros(0, np.int64)
-
-__all__ = ["EMPTY_ID", "Callable", "Published", "everything"]

@@ -10,14 +10,12 @@ from collections.abc import Callable
 import numpy as np
 
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.columns import Ints
+from jobs.engines.columns import Ints, distinct
 from jobs.engines.graph import Graph, flags
 from jobs.engines.labels import EMPTY_ID, Bools
 
 
-def saturate(
-    calculus: Calculus, graph: Graph, active: Bools, take_in: Callable[[Ints], None] = lambda elements: None
-) -> Bools:
+def saturate(calculus: Calculus, graph: Graph, active: Bools, take_in: Callable[[Ints], None] = lambda elements: None) -> Bools:
     """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
     are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
 
@@ -34,7 +32,7 @@ def saturate(
         active = _activate(graph, active, grown)
         take_in(grown)
         changed = flags(len(graph), grown)
-        source, _, target = graph.half_edges(changed)
+        _source, _, target = graph.half_edges(changed)
         changed[target[active[target]]] = True
         _closed(calculus, graph, flags(len(graph), grown))
 
@@ -55,9 +53,9 @@ def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools) -> Bo
     got_source, got_target = to_source != EMPTY_ID, to_target != EMPTY_ID
     element = np.concatenate([source[got_source], target[got_target]])
     received = np.concatenate([to_source[got_source], to_target[got_target]])
-    reached, position = np.unique(element, return_inverse=True)
+    reached, position, _ = distinct(element)
     before = graph.label[reached]
-    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position.reshape(-1), received))
+    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position, received))
     return flags(len(graph), reached[graph.label[reached] != before])
 
 
@@ -104,11 +102,12 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
     now = np.zeros(len(graph), np.bool_)
     now[: len(active)] = active
     now[grown] = True
-    return now & (graph.rep == np.arange(len(graph)))
+    now &= graph.rep == np.arange(len(graph))
+    return now
 
 
 def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
-    """The literals asserted at each of the expanded ``elements`` (ascending), joined; a clash where two members are different."""
+    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash where two members are different."""
     element, node = graph.nodes_of(elements)
     rows = graph.whole.rows_of("class_assertions", np.sort(node))
     if inserted_only:
@@ -131,7 +130,7 @@ def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserte
 
 
 def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
-    """What the data assertions of each of the expanded ``elements`` (ascending) refute, joined."""
+    """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
     element, node = graph.nodes_of(elements)
     rows = graph.whole.rows_of("data_assertions", np.sort(node))
     if inserted_only:
@@ -143,5 +142,3 @@ def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted
     where = element[order][np.searchsorted(node[order], rows["node"][said])]
     start = np.full(len(elements), EMPTY_ID, np.int64)
     return calculus.table.accumulate(start, np.searchsorted(elements, where), labels[said])
-
-

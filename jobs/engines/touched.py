@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
-from jobs.engines.columns import Columns, Ints
+from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.index import negated
 from jobs.engines.whole import Whole
 from shiq.abox import individuals_of
@@ -17,10 +17,11 @@ from shiq.roles import Role, RoleBox
 
 @dataclass(frozen=True)
 class Touched:
-    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``always``: those of inserted (in)equalities and
-    negative assertions. ``data``: the inserted data rows."""
+    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same without role and data assertions;
+    ``always``: of (in)equalities and negative assertions alone. ``data``: the inserted data rows."""
 
     nodes: Ints
+    other: Ints
     always: Ints
     data: Columns
     negated_roles: frozenset[Role]
@@ -36,15 +37,11 @@ def touched_by(whole: Whole, roles: RoleBox) -> Touched:
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
     negative = [p for p in plain if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)]
     always = [tables["pairs"]["node"], whole.nodes_of([i for p in negative for i in individuals_of(p)])]
-    nodes = [
-        classes["node"][classes["class"] != thing],
-        tables["half_edges"]["node"],
-        tables["data_assertions"]["node"],
-        whole.nodes_of([i for p in plain for i in individuals_of(p)]),
-    ]
+    other = [classes["node"][classes["class"] != thing], whole.nodes_of([i for p in plain for i in individuals_of(p)]), *always]
     return Touched(
-        np.unique(np.concatenate([*nodes, *always])),
-        np.unique(np.concatenate(always)),
+        unique(np.concatenate([tables["half_edges"]["node"], tables["data_assertions"]["node"], *other])),
+        unique(np.concatenate(other)),
+        unique(np.concatenate(always)),
         dict(tables["data_assertions"]),
         *negated(complex_, roles),
     )

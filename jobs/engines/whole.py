@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jobs.engines.base import FRESH, Base, Names
-from jobs.engines.columns import ArrayTable, Columns, Ints, array_table
+from jobs.engines.columns import ArrayTable, Columns, Ints, array_table, unique
 from jobs.engines.labels import contained
 from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.schema import literal_hash
 from shiq.abox import ABox
 from shiq.model import Assertion, Literal
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +86,14 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     candidates = np.flatnonzero(contained([theirs[k] for k in keys], [rows[k] for k in keys]))
     if len(candidates) and "hash" in theirs:
         position = rows["literal"] - FRESH
-        used = np.unique(position)
+        used = unique(position)
         hashes = np.zeros(len(batch.literals), np.int64)
         hashes[used] = literal_hash(batch.literals[i] for i in used.tolist())
         near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])
         candidates = candidates[near]
+    ours: Ints = rows["literal"]
     if not len(candidates):
-        return rows["literal"]
+        return ours
     values = base.literals_of(theirs["literal"][candidates])
     known = {
         (node, property_, value): literal
@@ -102,7 +106,7 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
             for node, property_, literal in zip(*(rows[c].tolist() for c in (*keys, "literal")))
         ),
         np.int64,
-        len(rows["literal"]),
+        len(ours),
     )
 
 
@@ -128,7 +132,7 @@ class Whole:
     def insertions(self) -> int:
         """|A⁺ \\ A|."""
         sizes = {name: len(table) for name, table in self.inserted.items()}
-        complex_ = len(np.unique(self.inserted["complex"].columns["ordinal"]))
+        complex_ = len(unique(self.inserted["complex"].columns["ordinal"]))
         halves = sizes["half_edges"] + sizes["pairs"]
         return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
 
@@ -157,13 +161,13 @@ class Whole:
         return found
 
     def inserted_complex(self) -> list[Assertion]:
-        ordinals = np.unique(self.inserted["complex"].columns["ordinal"])
+        ordinals = unique(self.inserted["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
 
     def nodes(self) -> Ints:
         """Every node of A ∪ A⁺."""
         new = [table.columns["node"] for table in self.inserted.values()]
-        return np.unique(np.concatenate([self.base.nodes(), *new]))
+        return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms)
@@ -185,22 +189,21 @@ class Whole:
         yield dict(self.inserted[table].columns)
 
 
-def _looked_up(ids, old, new):  # type: ignore[no-untyped-def]
+def _looked_up(ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V]) -> list[V]:
     """``old`` of the ids below `FRESH`, ``new`` at those from it on."""
     is_new = ids >= FRESH
     if not is_new.any():
         return old(ids)
-    if is_new.all():
-        return [new[i] for i in (ids - FRESH).tolist()]
+    own = [new[i] for i in (ids[is_new] - FRESH).tolist()]
+    if len(own) == len(ids):
+        return own
     found = np.empty(len(ids), object)
+    found[is_new] = _objects(own)
     found[~is_new] = _objects(old(ids[~is_new]))
-    found[is_new] = _objects([new[i] for i in (ids[is_new] - FRESH).tolist()])
-    return found.tolist()
+    return list(found)
 
 
-def _objects(values):  # type: ignore[no-untyped-def]
+def _objects(values: Sequence[object]) -> Any:
     found = np.empty(len(values), object)
     found[:] = values
     return found
-
-

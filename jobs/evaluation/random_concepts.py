@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
+from jobs.evaluation.random_dice import Dice
+from jobs.evaluation.random_values import data_range, literal
 from shiq.model import (
     THING,
-    XSD,
     Class,
     ClassExpression,
     DataAllValuesFrom,
-    DataComplementOf,
     DataExactCardinality,
     DataHasValue,
     DataMaxCardinality,
     DataMinCardinality,
-    DataOneOf,
     DataProperty,
-    DataRange,
     DataSomeValuesFrom,
-    Datatype,
-    DatatypeRestriction,
-    Literal,
     ObjectAllValuesFrom,
     ObjectComplementOf,
     ObjectExactCardinality,
@@ -38,47 +31,6 @@ from shiq.model import (
     ObjectUnionOf,
 )
 
-V = TypeVar("V")
-
-INTEGER = XSD + "integer"
-
-
-class Dice:
-    """Draws that rest on `random.Random.random` alone, whose sequence Python keeps across versions."""
-
-    def __init__(self, seed: str) -> None:
-        self._next = random.Random(seed).random
-
-    def chance(self, probability: float) -> bool:
-        return self._next() < probability
-
-    def between(self, low: int, high: int) -> int:
-        return low + int(self._next() * (high - low + 1))
-
-    def pick(self, values: Sequence[V]) -> V:
-        return values[int(self._next() * len(values))]
-
-    def two(self, values: Sequence[V]) -> tuple[V, V]:
-        """Two different members."""
-        first = int(self._next() * len(values))
-        second = int(self._next() * (len(values) - 1))
-        return values[first], values[second + (second >= first)]
-
-    def weighted(self, weights: Mapping[V, float]) -> V:
-        left = self._next() * sum(weights.values())
-        for value, weight in weights.items():
-            left -= weight
-            if left < 0:
-                return value
-        return next(reversed(list(weights)))
-
-    def shuffled(self, values: Sequence[V]) -> list[V]:
-        result = list(values)
-        for i in range(len(result) - 1, 0, -1):
-            j = int(self._next() * (i + 1))
-            result[i], result[j] = result[j], result[i]
-        return result
-
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -88,33 +40,6 @@ class Vocabulary:
     roles: tuple[ObjectProperty, ...]
     simple: tuple[ObjectProperty, ...]
     data: tuple[DataProperty, ...]
-
-
-def integer(n: int) -> Literal:
-    return Literal(str(n), INTEGER)
-
-
-def literal(dice: Dice) -> Literal:
-    """A value; few different ones, so that they meet."""
-    return integer(dice.between(0, 5)) if dice.chance(0.75) else Literal(dice.pick(("x", "y")))
-
-
-def data_range(dice: Dice) -> DataRange:
-    kind = dice.weighted({"facets": 5.0, "integer": 1.0, "string": 1.0, "values": 2.0, "complement": 1.0})
-    match kind:
-        case "integer":
-            return Datatype(INTEGER)
-        case "string":
-            return Datatype(XSD + "string")
-        case "values":
-            return DataOneOf(tuple(dict.fromkeys(literal(dice) for _ in range(dice.between(1, 3)))))
-        case "complement":
-            return DataComplementOf(data_range(dice))
-    low = dice.between(0, 4)
-    lower = (XSD + dice.pick(("minInclusive", "minExclusive")), integer(low))
-    upper = (XSD + dice.pick(("maxInclusive", "maxExclusive")), integer(low + dice.between(0, 2)))
-    facets = dice.pick(((lower,), (upper,), (lower, upper)))
-    return DatatypeRestriction(Datatype(INTEGER), facets)
 
 
 @dataclass(frozen=True)
@@ -127,10 +52,10 @@ class Concepts:
     inverses: float = 0.2
 
     def name(self) -> Class:
-        return self.dice.pick(self.vocabulary.classes)
+        return self.dice.early(self.vocabulary.classes)
 
     def role(self, simple: bool = False) -> ObjectPropertyExpression:
-        role = self.dice.pick(self.vocabulary.simple if simple else self.vocabulary.roles)
+        role = self.dice.early(self.vocabulary.simple if simple else self.vocabulary.roles)
         return ObjectInverseOf(role) if self.dice.chance(self.inverses) else role
 
     def literal_concept(self) -> ClassExpression:

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from jobs.evaluation.random_concepts import Concepts, Dice, literal
+from jobs.evaluation.random_concepts import Concepts
+from jobs.evaluation.random_dice import Dice
 from jobs.evaluation.random_features import features_of
 from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, random_tbox
 from jobs.evaluation.random_told import PlainClashes
+from jobs.evaluation.random_values import literal
+from shiq.abox import individuals_of
 from shiq.model import (
     Assertion,
     ClassAssertion,
@@ -34,7 +37,9 @@ _ASSERTIONS = {
 }
 
 
-#: How many assertions are held back as insertions.
+#: How many batches speak of one or two individuals alone, so that the rest has to be found along the old role assertions.
+_NARROW = 0.65
+#: How many assertions the other batches hold back as insertions.
 _HELD_BACK = (1, 2, 3, 3, 4, 5, 5, 6, 6, 7, 8)
 #: How many of the assertions that contradict others at first sight are kept.
 _PLAIN_CLASHES = 0.02
@@ -65,10 +70,10 @@ def random_kb(seed: int) -> RandomKB:
     dice = Dice(f"random kb {seed}")
     flavour = flavour_of(seed)
     tbox, concepts = random_tbox(dice, flavour)
-    individuals = [f"{PREFIX}i{i}" for i in range(dice.between(3, 8))]
+    individuals = [f"{PREFIX}i{i}" for i in range(dice.pick((3, 4, 5, 6, 6, 7, 7, 8)))]
     pool = _pool(dice, flavour, tbox, concepts, individuals)
-    held_back = min(dice.pick(_HELD_BACK), len(pool) - 1)
-    insertions, abox = pool[:held_back], pool[held_back:]
+    insertions = _narrow(dice, pool) if dice.chance(_NARROW) else pool[: dice.pick(_HELD_BACK)]
+    abox = [assertion for assertion in pool if assertion not in insertions]
     deletions: list[Assertion] = []
     if dice.chance(0.25):
         deletions = dice.shuffled(abox)[: dice.between(1, 3)]
@@ -78,6 +83,14 @@ def random_kb(seed: int) -> RandomKB:
         insertions = [*insertions[:7], dice.pick(abox)]
     made = RandomKB(tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset())
     return with_features(made)
+
+
+def _narrow(dice: Dice, pool: list[Assertion]) -> list[Assertion]:
+    """One to three assertions that share an individual."""
+    first = pool[0]
+    about = set(individuals_of(first))
+    near = [assertion for assertion in pool[1:] if about.issuperset(individuals_of(assertion))]
+    return [first, *near[: dice.pick((0, 0, 1, 2))]]
 
 
 def with_features(kb: RandomKB) -> RandomKB:
@@ -130,7 +143,7 @@ def _assertion(
         case "negative-data":
             return NegativeDataPropertyAssertion(dice.pick(concepts.vocabulary.data), one, literal(dice))
     subject, object = dice.pick(pairs) if dice.chance(0.85) else (one, dice.pick(individuals))
-    role = dice.pick(concepts.vocabulary.roles)
+    role = dice.early(concepts.vocabulary.roles)
     if kind == "negative-role":
         return NegativeObjectPropertyAssertion(role, subject, object)
     return ObjectPropertyAssertion(role, subject, object)

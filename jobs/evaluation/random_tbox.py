@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jobs.evaluation.random_concepts import Concepts, Dice, Vocabulary, data_range
+from jobs.evaluation.random_concepts import Concepts, Vocabulary
+from jobs.evaluation.random_dice import Dice
+from jobs.evaluation.random_values import data_range
 from shiq.model import (
     AsymmetricObjectProperty,
     Axiom,
@@ -204,7 +206,7 @@ def _role_axioms(dice: Dice, kind: str, roles: tuple[ObjectProperty, ...]) -> li
             case "equivalent":
                 return [EquivalentObjectProperties((first, _turned(dice, second)))]
         return [DisjointObjectProperties((first, _turned(dice, second)))]
-    role = dice.pick(roles)
+    role = dice.early(roles)
     match kind:
         case "symmetric":
             return [SymmetricObjectProperty(role)]
@@ -240,9 +242,9 @@ def _class_axiom(dice: Dice, kind: str, concepts: Concepts) -> Axiom:
     name: ClassExpression = concepts.name()
     match kind:
         case "sub":
-            return SubClassOf(name, concepts.expression())
+            return SubClassOf(name, concepts.expression(1 if dice.chance(0.7) else 2))
         case "general":
-            return SubClassOf(concepts.expression(), concepts.literal_concept())
+            return SubClassOf(concepts.expression(1 if dice.chance(0.7) else 2), concepts.literal_concept())
         case "disjoint":
             return DisjointClasses(dice.two(concepts.vocabulary.classes))
         case "equivalent":

@@ -25,8 +25,13 @@ _ROUNDS = 40
 _GOOD = 0.9
 
 
-def node_ids(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """Ids for the individuals ``terms`` that the pairs (subjects[i], objects[i]) of positions connect; distinct, with gaps.
+def spread(rank: Ints) -> Ints:
+    """The id of each rank: the same order, with gaps."""
+    return rank + rank // BLOCK * GAP
+
+
+def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
+    """The rank of each of the individuals ``terms``, which the pairs (subjects[i], objects[i]) of positions connect.
 
     Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so O(log count) rounds.
     """
@@ -40,7 +45,7 @@ def node_ids(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
             other_nearness = _nearness(other, subjects, objects)
             if other_nearness > nearness:
                 best, nearness = other, other_nearness
-    return best + best // BLOCK * GAP
+    return best
 
 
 def _term_rank(terms: Sequence[str]) -> Ints:

@@ -108,6 +108,12 @@ class Store:
         """What was not interpreted when the store was built."""
         return tuple(map(decode, self._document("leftovers")))
 
+    @cached_property
+    def index_document(self) -> dict[str, Any]:
+        """What the index says beside its tables (`jobs.store.tables.index_document`)."""
+        found: dict[str, Any] = self._document("index")
+        return found
+
     def table(self, name: str) -> ParquetTable:
         """A table by its name (see `jobs.store.schema`)."""
         return self._tables[name]

@@ -12,6 +12,14 @@ each is sorted in itself. A later snapshot can thus add a few sorted files.
 * ``pairs``: node, kind (`jobs.engines.rows`; + 1 where the node was named second), neighbour; each from both ends.
 * ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
   once for each individual that they are about.
+
+What (T, A) comes to, and has to be worked out anew for another T (`jobs.engines.index`; the document ``index`` says which atoms
+the labels are over):
+
+* ``elements``: element (a class of individuals that are equal for certain, named by its least node) and its told label.
+* ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
+* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality, elements by merge class; those
+  alone in their group are left out. ``same_members`` and so on: the same rows by group.
 """
 
 from __future__ import annotations
@@ -49,6 +57,10 @@ SCHEMAS: dict[str, pa.Schema] = {
     "literals": _schema(literal=_NODE, lexical=_TEXT, datatype=_TEXT, language=_TEXT),
     "pairs": _schema(node=_NODE, kind=_CODE, neighbour=_NODE),
     "complex": _schema(node=_NODE, ordinal=_NODE, value=_TEXT),
+    "elements": _schema(element=_NODE, label=_NODE),
+    "labels": _schema(label=_NODE, positive=_TEXT, negative=_TEXT),
+    **{name: _schema(member=_NODE, group=_NODE) for name in ("same", "equal", "merged")},
+    **{f"{name}_members": _schema(group=_NODE, member=_NODE) for name in ("same", "equal", "merged")},
 }
 
 

@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Columns, Ints, sorted_order, take
-from jobs.engines.rows import abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
     MANIFEST,
@@ -31,23 +28,13 @@ from jobs.store.manifest import (
     tbox_hash,
     write_manifest,
 )
-from jobs.store.numbering import node_ids
 from jobs.store.read import Store, open_store
-from jobs.store.schema import (
-    KIND_CLASS,
-    KIND_DATA_PROPERTY,
-    KIND_OBJECT_PROPERTY,
-    SCHEMAS,
-    key_of,
-    literal_hash,
-    term_hash,
-    vacuum_table,
-    write_table,
-)
+from jobs.store.schema import SCHEMAS, vacuum_table, write_table
 from jobs.store.values import encode
 from shiq.abox import ABox
 from shiq.errors import StoreError
 from shiq.model import TBox
+from shiq.roles import role_box
 from shiq.verdict import Leftover
 
 #: Told (stage, steps done, steps in all).
@@ -72,6 +59,9 @@ def write_store(
 
     Raises: StoreError if ``path`` holds something else, another writer is at work, or ``certificate`` is about another TBox.
     """
+    from jobs.engines.index import build_index
+    from jobs.store.tables import base_tables, index_document, index_tables, numbered
+
     told = progress or (lambda stage, done, total: None)
     hash_, left_over = tbox_hash(tbox), tuple(leftovers)
     if certificate is not None and certificate.tbox_hash not in ("", hash_):
@@ -82,8 +72,10 @@ def write_store(
         (path / TABLES).mkdir(exist_ok=True)
         sync_directory(path)
         told("numbering", 0, 1)
-        columns = _tables(abox)
-        told("numbering", 1, 1)
+        base = numbered(abox)
+        told("indexing", 0, 1)
+        index = build_index(tbox, role_box(tbox.axioms), base)
+        columns = {**base_tables(base), **index_tables(index)}
         versions = {}
         for done, name in enumerate(SCHEMAS):
             told("writing tables", done, len(SCHEMAS))
@@ -99,6 +91,7 @@ def write_store(
             documents={
                 "tbox": _write_document(path, "tbox", encode(tbox)),
                 "leftovers": _write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
+                "index": _write_document(path, "index", index_document(index)),
             },
             certificate=_issued(certificate, hash_, snapshot, left_over),
             facts={
@@ -190,64 +183,3 @@ def _tidy(store: Path, new: Manifest, old: Manifest) -> None:
             file.unlink()
     for name in new.tables:
         vacuum_table(store, name)
-
-
-# --- from an ABox to the columns of the tables -----------------------------------------------------
-
-
-def _tables(abox: ABox) -> dict[str, Columns]:
-    """The columns of every table, sorted. Individuals that no assertion mentions are left out."""
-    known = mentioned(abox)
-    ids = np.full(len(abox.individuals), -1, np.int64)
-    position = np.full(len(abox.individuals), -1, np.int64)
-    position[known] = np.arange(len(known))
-    terms = [abox.individuals[i] for i in known.tolist()]
-    ids[known] = node_ids(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
-    order = _literal_order(abox, ids)
-    literals = [abox.literals[i] for i in order.tolist()]
-    rank = np.zeros(len(abox.literals), np.int64)
-    rank[order] = np.arange(len(order))
-    rows = abox_rows(abox, ids, rank)
-    rows["data_assertions"]["hash"] = literal_hash(literals)[rows["data_assertions"]["literal"]]
-    tables = {
-        **rows,
-        "individuals": {"node": ids[known], "term": pa.array(terms, pa.string())},
-        "terms": {"hash": term_hash(terms), "node": ids[known]},
-        "names": _names(abox),
-        "literals": {
-            "literal": np.arange(len(order), dtype=np.int64),
-            "lexical": pa.array([x.lexical for x in literals], pa.string()),
-            "datatype": pa.array([x.datatype for x in literals], pa.string()),
-            "language": pa.array([x.language for x in literals], pa.string()),
-        },
-        "complex": _complex(abox, ids),
-    }
-    return {name: _sorted(columns, key_of(name)) for name, columns in tables.items()}
-
-
-def _sorted(columns: Columns, key: str) -> Columns:
-    order = sorted_order(columns, key)
-    return {name: take(column, order) for name, column in columns.items()}
-
-
-def _names(abox: ABox) -> Columns:
-    lists = {KIND_CLASS: abox.classes, KIND_OBJECT_PROPERTY: abox.object_properties, KIND_DATA_PROPERTY: abox.data_properties}
-    return {
-        "kind": np.repeat(np.array(list(lists), np.int64), [len(names) for names in lists.values()]),
-        "id": np.concatenate([np.arange(len(names), dtype=np.int64) for names in lists.values()]),
-        "iri": pa.array([iri for names in lists.values() for iri in names], pa.string()),
-    }
-
-
-def _literal_order(abox: ABox, ids: Ints) -> Ints:
-    """The literals in use, by the least node that has them, so that their numbers are local too."""
-    by_node = np.argsort(ids[np.asarray(abox.data_subject)], kind="stable")
-    used, first = np.unique(np.asarray(abox.data_literal)[by_node], return_index=True)
-    return used[np.argsort(first)]
-
-
-def _complex(abox: ABox, ids: Ints) -> Columns:
-    node = {term: int(ids[i]) for term, i in positions_of(abox).items()}
-    columns = complex_rows(abox.complex, node)
-    values = [json.dumps(encode(assertion), ensure_ascii=False) for assertion in abox.complex]
-    return {**columns, "value": pa.array([values[i] for i in columns["ordinal"].tolist()], pa.string())}

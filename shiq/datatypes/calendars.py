@@ -1,9 +1,8 @@
 """The calendar datatypes: where their values lie on the time line, and how many there are between two instants.
 
-A value is a local position and a time zone offset in minutes, or no offset. Positions are counted in seconds from 0001-01-01T00:00:00
-of the proleptic Gregorian calendar (with a year 0, as XSD 1.1 has it). Values with the same instant but
-different offsets are equal and not identical; values with and without offset are ordered only if they are so for every
-offset from -14:00 to +14:00.
+A value is a local position and a time zone offset in minutes, or no offset. Positions are seconds from 0001-01-01T00:00:00 of
+the proleptic Gregorian calendar (with a year 0, as XSD 1.1 has it). Values with the same instant but different offsets are
+equal and not identical; values with and without offset are ordered only if they are so for every offset from -14:00 to +14:00.
 Source: OWL 2 structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4 (timeOnTimeline).
 """
 
@@ -50,8 +49,8 @@ def days_in_month(year: int, month: int) -> int:
 @dataclass(frozen=True)
 class Calendar:
     """One calendar datatype. ``place``: the position of the value with a given index, increasing; None where the key is the
-    position itself and positions are dense. ``first``/``last``: the least and greatest index (or position), if any; ``pace``: mean seconds from one index to
-    the next."""
+    position itself and positions are dense. ``first``/``last``: the least and greatest index (or position), if any; ``pace``:
+    mean seconds from one index to the next."""
 
     name: str
     place: Callable[[int], int] | None = None

@@ -25,7 +25,7 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """``inside``: the value sets that the cell lies in (it is disjoint from the others); ``values`` None: the rest of the domain."""
+    """``inside``: the value sets that hold the cell (it is disjoint from the others); ``values`` None: the rest of the domain."""
 
     inside: frozenset[Known]
     space: str = ""

@@ -11,13 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq.datatypes.calendars import CALENDARS, all_moments, moments_bounded, zoned_moments
 from shiq.datatypes.durations import ALL_DURATIONS, durations_bounded, durations_only
 from shiq.datatypes.intervals import ALL, at_least, at_most
-from shiq.datatypes.lexical import READERS, LexicalError, Reader, TooLongError, read_integer, read_string, tagged
+from shiq.datatypes.lexical import (
+    READERS,
+    LexicalError,
+    Reader,
+    TooLongError,
+    read_integer,
+    read_plain_literal,
+    read_string,
+    tagged,
+)
 from shiq.datatypes.patterns import PatternError, UndecidedPatternError, read_pattern
 from shiq.datatypes.reals import (
     BINARY64,
@@ -33,14 +43,13 @@ from shiq.datatypes.reals import (
 from shiq.datatypes.regular import Regex
 from shiq.datatypes.strings import (
     OCTETS,
-    PLAIN_LITERAL,
     STRING,
     STRING_TYPES,
-    TAGGED,
+    TAGGED_STRING,
     RegularSet,
     language_facet,
     length_facet,
-    pattern_facet,
+    on_strings,
 )
 from shiq.datatypes.values import (
     BASE64,
@@ -51,6 +60,7 @@ from shiq.datatypes.values import (
     HEX,
     OPAQUE,
     REAL,
+    TAGGED,
     TEXT,
     URI,
     XML,
@@ -67,6 +77,7 @@ PATTERN: Final = XSD + "pattern"
 LANGUAGE_RANGE: Final = RDF + "langRange"
 LITERAL: Final = RDFS + "Literal"
 LANG_STRING: Final = RDF + "langString"
+PLAIN_LITERAL: Final = RDF + "PlainLiteral"
 
 _PREFIXES: Final = {"xsd": XSD, "rdf": RDF, "owl": OWL, "rdfs": RDFS}
 
@@ -87,7 +98,8 @@ SPACES: Final[dict[str, ValueSet]] = {
     REAL: reals_in(ALL),
     DOUBLE: all_floats(BINARY64),
     FLOAT: all_floats(SINGLE),
-    TEXT: RegularSet(PLAIN_LITERAL),
+    TEXT: RegularSet(STRING),
+    TAGGED: RegularSet(TAGGED_STRING),
     URI: RegularSet(STRING),
     BOOLEAN: WholeOrNothing(True, 2),
     HEX: RegularSet(OCTETS),
@@ -110,7 +122,13 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
 
 def _read_within(low: int | None, high: int | None) -> Reader:
     def read(lexical: str) -> int:
-        number = read_integer(lexical)
+        try:
+            number = read_integer(lexical)
+        except TooLongError:
+            bound = low if lexical[0] == "-" else high
+            if bound is None:
+                raise
+            raise LexicalError(f"it is far beyond {bound}") from None
         if low is not None and number < low:
             raise LexicalError(f"it is less than {low}")
         if high is not None and number > high:
@@ -135,7 +153,6 @@ def _reader(name: str) -> Reader:
 
 def _known_types() -> list[KnownType]:
     length_and_pattern = LENGTHS | {PATTERN}
-    plain = length_and_pattern | {LANGUAGE_RANGE}
     none: frozenset[str] = frozenset()
     types = [
         KnownType("owl:real", REAL, SPACES[REAL], None, BOUNDS),
@@ -143,8 +160,7 @@ def _known_types() -> list[KnownType]:
         KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader("xsd:decimal"), BOUNDS),
         KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader("xsd:double"), BOUNDS),
         KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader("xsd:float"), BOUNDS),
-        KnownType("rdf:PlainLiteral", TEXT, SPACES[TEXT], _reader("rdf:PlainLiteral"), plain),
-        KnownType("rdf:langString", TEXT, RegularSet(PLAIN_LITERAL, TAGGED), None, plain),
+        KnownType("rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}),
         KnownType("xsd:anyURI", URI, SPACES[URI], _reader("xsd:anyURI"), length_and_pattern),
         KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader("xsd:boolean"), none),
         KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader("rdf:XMLLiteral"), none),
@@ -160,7 +176,7 @@ def _known_types() -> list[KnownType]:
         inside = (ALL if low is None else at_least(low)).meet(ALL if high is None else at_most(high))
         types.append(KnownType(f"xsd:{name}", REAL, reals_in(inside, INTEGER), _read_within(low, high), BOUNDS))
     for name, node in STRING_TYPES.items():
-        strings = RegularSet(PLAIN_LITERAL, node)
+        strings = RegularSet(STRING, node)
         read: Callable[[str], Any] = read_string if node is STRING else _read_in(strings)
         types.append(KnownType(f"xsd:{name}", TEXT, strings, read, length_and_pattern))
     return types
@@ -171,14 +187,27 @@ def _expand(name: str) -> str:
     return _PREFIXES[prefix] + local
 
 
-#: The OWL 2 datatype map and the other XSD types, by IRI; rdfs:Literal is known too but no such type.
+#: The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`) and rdfs:Literal.
 TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
-KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {iri: t.facets for iri, t in TYPES.items()}
+#: The datatypes whose value space is a union of others; they are read, and take facets, part by part.
+PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (XSD + "string", LANG_STRING)}
+KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
+    **{iri: t.facets for iri, t in TYPES.items()},
+    **{iri: frozenset(facet for part in parts for facet in TYPES[part].facets) for iri, parts in PARTS.items()},
+}
+
+
+def shorten(iri: str) -> str:
+    """``iri`` with the usual prefix, for messages."""
+    for prefix, namespace in _PREFIXES.items():
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri[len(namespace) :]}"
+    return f"<{iri}>"
 
 
 def is_known(datatype_iri: str) -> bool:
-    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, and XSD's calendar types and durations."""
-    return datatype_iri in TYPES or datatype_iri == LITERAL
+    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's calendar types and durations."""
+    return datatype_iri in KNOWN_FACETS or datatype_iri == LITERAL
 
 
 def opaque(literal: Literal) -> DataValue:
@@ -188,23 +217,26 @@ def opaque(literal: Literal) -> DataValue:
 
 def value_of(literal: Literal) -> DataValue | IllTyped:
     """The data value that ``literal`` denotes (THEORY 2.4, Data); opaque where its datatype is not known."""
-    known = TYPES.get(literal.datatype)
-    if known is None:
+    if literal.datatype not in KNOWN_FACETS:
         return opaque(literal)
+    name = shorten(literal.datatype)
     try:
         if literal.language:
-            if literal.datatype not in (LANG_STRING, RDF + "PlainLiteral"):
-                return IllTyped(f"a language tag does not go with {known.name}")
-            return DataValue(TEXT, tagged(literal.lexical, literal.language))
+            if literal.datatype not in (LANG_STRING, PLAIN_LITERAL):
+                raise LexicalError("a language tag does not go with it")
+            return DataValue(TAGGED, tagged(literal.lexical, literal.language))
+        if literal.datatype == PLAIN_LITERAL:
+            string = read_plain_literal(literal.lexical)
+            return DataValue(TAGGED if "\0" in string else TEXT, string)
+        known = TYPES[literal.datatype]
         if known.read is None:
-            what = "a language tag is missing" if literal.datatype == LANG_STRING else "the datatype has no lexical forms"
-            return IllTyped(f"{_shown(literal.lexical)} is not a legal {known.name}: {what}")
+            raise LexicalError("a language tag is missing" if known.space == TAGGED else "the datatype has no lexical forms")
         return DataValue(known.space, known.read(literal.lexical))
     except TooLongError:
         return opaque(literal)
     except LexicalError as error:
         detail = f": {error}" if str(error) else ""
-        return IllTyped(f"{_shown(literal.lexical)} is not a legal {known.name}{detail}")
+        return IllTyped(f"{_shown(literal.lexical)} is not a legal {name}{detail}")
 
 
 def ill_typed(literal: Literal) -> str | None:
@@ -227,15 +259,13 @@ class UndecidedFacetError(Exception):
 
 
 def facet_set(datatype: str, facet: str, literal: Literal) -> ValueSet:
-    """The values of the datatype's space that satisfy one facet.
+    """The values of the space of ``datatype`` (one of `TYPES`) that satisfy one of its facets.
 
     The facet's value may be any literal of the same space, also where XSD asks for one of the datatype itself: the order is
     that of the space. Raises `FacetError` or `UndecidedFacetError`.
     """
     known = TYPES[datatype]
     short = facet.rpartition("#")[2]
-    if facet not in known.facets:
-        raise FacetError(f"{short} is no facet of {known.name}")
     value = value_of(literal)
     if isinstance(value, IllTyped):
         raise FacetError(f"the value of {short} is ill-typed: {value.reason}")
@@ -245,13 +275,23 @@ def facet_set(datatype: str, facet: str, literal: Literal) -> ValueSet:
         if value.space != known.space:
             raise FacetError(f"the value of {short} is not comparable with {known.name}")
         return _bound(known.space, short, value.key)
-    universe = {TEXT: PLAIN_LITERAL, URI: STRING}.get(known.space, OCTETS)
+    universe = {TEXT: STRING, URI: STRING, TAGGED: TAGGED_STRING}.get(known.space, OCTETS)
     if facet in LENGTHS:
         return RegularSet(universe, _length(short, value, universe))
     if value.space != TEXT:
         raise FacetError(f"the value of {short} is not a string")
-    string = str(value.key).partition("\0")[0]
-    return RegularSet(universe, _pattern(string, universe) if facet == PATTERN else _language(string))
+    string = str(value.key)
+    return RegularSet(universe, on_strings(_pattern(string), universe) if facet == PATTERN else _language(string))
+
+
+def check_facet(datatype: str, facet: str, literal: Literal) -> None:
+    """Raises `FacetError` unless ``facet`` goes with ``datatype`` (one of `KNOWN_FACETS`) and ``literal`` with it."""
+    if facet not in KNOWN_FACETS[datatype]:
+        raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten(datatype)}")
+    for part in PARTS.get(datatype, (datatype,)):
+        if facet in TYPES[part].facets:
+            with suppress(UndecidedFacetError):
+                facet_set(part, facet, literal)
 
 
 def _bound(space: str, facet: str, key: Any) -> ValueSet:
@@ -278,9 +318,9 @@ def _length(facet: str, value: DataValue, universe: Regex) -> Regex:
     return length_facet(low, high, universe)
 
 
-def _pattern(pattern: str, universe: Regex) -> Regex:
+def _pattern(pattern: str) -> Regex:
     try:
-        return pattern_facet(read_pattern(pattern), universe)
+        return read_pattern(pattern)
     except PatternError as error:
         raise FacetError(f"not an XSD pattern: {error}") from None
     except UndecidedPatternError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from shiq.datatypes.calendars import DAY, days_before
@@ -24,6 +25,7 @@ _REFERENCES: Final = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
 _FARTHEST: Final = 50_000
 
 
+@lru_cache(maxsize=200_000)
 def _reach(months: int) -> tuple[int, ...]:
     """How many seconds ``months`` take from each reference instant."""
     return tuple((days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES)

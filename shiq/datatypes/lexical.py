@@ -1,7 +1,7 @@
 """From lexical forms to values, one reader per datatype.
 
-A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space is not collapsed: RDF takes the
-lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural specification, section 4.
+A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space is not collapsed: RDF
+takes the lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural specification, section 4.
 """
 
 from __future__ import annotations
@@ -86,9 +86,11 @@ def read_decimal(lexical: str) -> Exact:
 def _whole(numeral: str) -> int:
     if len(numeral) < 1000:
         return int(numeral)
-    if len(numeral) > LONGEST_NUMERAL:
+    digits = numeral.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > LONGEST_NUMERAL:
         raise TooLongError
-    return int(Decimal(numeral))  # int(str) stops at some number of digits
+    number = int(Decimal(digits))  # int(str) stops at some number of digits
+    return -number if numeral[0] == "-" else number
 
 
 def _exact(numeral: str) -> Exact:
@@ -104,10 +106,9 @@ def read_rational(lexical: str) -> Exact:
     parts = _RATIONAL.fullmatch(lexical)
     if not parts:
         raise LexicalError
-    denominator = _whole(parts[2])
-    if not denominator:
+    if not parts[2].strip("0"):
         raise LexicalError("the denominator is 0")
-    return Fraction(_whole(parts[1]), denominator)
+    return Fraction(_whole(parts[1]), _whole(parts[2]))
 
 
 def read_float(form: Format, lexical: str) -> int:
@@ -186,11 +187,12 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
     found = parts.groupdict()
     if zone_required and found["zone"] is None:
         raise LexicalError("the time zone offset is missing")
-    year, month, day = (
-        int(_exact(found.get(name) or absent)) for name, absent in (("year", "1972"), ("month", "12"), ("day", "1"))
-    )
-    if day > days_in_month(year, month):
+    year_form = found.get("year") or "1972"
+    month, day = int(found.get("month") or "12"), int(found.get("day") or "1")
+    leap_year = int(year_form[-4:])  # 400 divides 10,000, so these digits tell, and a fault shows before a numeral is too long
+    if day > days_in_month(leap_year, month):
         raise LexicalError(f"month {month} has no day {day}")
+    year = _whole(year_form)
     seconds: Exact = 0
     if found.get("hour"):
         seconds = 3600 * int(found["hour"]) + 60 * int(found["minute"]) + _exact(found["second"])
@@ -244,7 +246,6 @@ READERS: Final[dict[str, tuple[str, Reader]]] = {
     "xsd:float": (FLOAT, partial(read_float, SINGLE)),
     "xsd:boolean": (BOOLEAN, read_boolean),
     "xsd:string": (TEXT, read_string),
-    "rdf:PlainLiteral": (TEXT, read_plain_literal),
     "xsd:anyURI": (URI, read_string),
     "xsd:hexBinary": (HEX, read_hex),
     "xsd:base64Binary": (BASE64, read_base64),

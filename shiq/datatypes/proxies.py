@@ -1,7 +1,7 @@
 """Integers in place of literals, for a reasoner that must not see ours.
 
-The value space is split into the cells that the ranges generate; each named value gets an integer, each other cell a block of them, as
-long as the cell has values, up to the number that one element may need. A range becomes a union of such blocks.
+The value space is split into the cells that the ranges generate; each named value gets an integer, each other cell a block of
+them, as long as the cell has values, up to the number that one element may need. A range becomes a union of such blocks.
 """
 
 from __future__ import annotations

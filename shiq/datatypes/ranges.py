@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shiq.datatypes.datatype_map import LITERAL, TYPES, FacetError, UndecidedFacetError, facet_set, value_of
+from shiq.datatypes.datatype_map import (
+    KNOWN_FACETS,
+    LITERAL,
+    PARTS,
+    TYPES,
+    FacetError,
+    UndecidedFacetError,
+    check_facet,
+    facet_set,
+    is_known,
+    shorten,
+    value_of,
+)
 from shiq.datatypes.values import DataValue, IllTyped, ValueSet
 from shiq.model import (
     DataComplementOf,
@@ -79,10 +91,7 @@ class Reading:
 def read_range(data_range: DataRange, definitions: Mapping[str, DataRange]) -> Reading:
     """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the first fault is told."""
     reader = _Reader(definitions)
-    try:
-        formula = reader.read(data_range)
-    except RecursionError:
-        return Reading(Unknown(data_range), "the data range is nested too deeply", frozenset())
+    formula = reader.read(data_range)
     return Reading(formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown))
 
 
@@ -116,11 +125,12 @@ class _Reader:
     def datatype(self, iri: str) -> Formula:
         if iri == LITERAL:
             return EVERY_VALUE
-        known = TYPES.get(iri)
-        if known is not None:
-            if iri in self.definitions:
-                self.faults.append(f"{known.name} is redefined; it keeps its own meaning")
-            return Known(known.space, known.values, iri)
+        if iri in self.definitions and iri in KNOWN_FACETS:
+            self.faults.append(f"{shorten(iri)} is redefined; it keeps its own meaning")
+        if iri in PARTS:
+            return Or(tuple(self.datatype(part) for part in PARTS[iri]))
+        if iri in TYPES:
+            return Known(TYPES[iri].space, TYPES[iri].values, iri)
         definition = self.definitions.get(iri)
         if definition is None:
             self.unknown.add(iri)
@@ -138,31 +148,42 @@ class _Reader:
             value = value_of(literal)
             if isinstance(value, IllTyped):
                 return self.fault(data_range, f"ill-typed literal in an enumeration: {value.reason}")
-            if value.is_opaque and literal.datatype not in TYPES and literal.datatype not in self.definitions:
+            if value.is_opaque and not is_known(literal.datatype) and literal.datatype not in self.definitions:
                 self.unknown.add(literal.datatype)
             values.append(value)
         return Enumeration(frozenset(values))
 
     def restriction(self, data_range: DatatypeRestriction) -> Formula:
-        base = self.datatype(data_range.datatype.iri)
+        iri = data_range.datatype.iri
+        base = self.datatype(iri)
         if not data_range.facets:
             return base
-        if not isinstance(base, Known) or not base.datatype:
-            if isinstance(base, Unknown) and data_range.datatype.iri in self.unknown:
+        if iri not in KNOWN_FACETS:
+            if iri in self.unknown:
                 return And((base, Unknown(data_range)))
-            return self.fault(
-                data_range, f"<{data_range.datatype.iri}> takes no facets: it is not a datatype of the datatype map"
-            )
-        values = base.values
+            return self.fault(data_range, f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map")
+        try:
+            for facet, literal in data_range.facets:
+                check_facet(iri, facet, literal)
+        except FacetError as error:
+            return self.fault(data_range, str(error))
+        parts = [self.restricted(part, data_range) for part in PARTS.get(iri, (iri,))]
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def restricted(self, iri: str, data_range: DatatypeRestriction) -> Formula:
+        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that it does not know it is empty."""
+        known = TYPES[iri]
+        values = known.values
         undecided: list[Formula] = []
         for facet, literal in data_range.facets:
+            if facet not in known.facets:
+                values = values.meet(values.complement())
+                continue
             try:
-                values = values.meet(facet_set(base.datatype, facet, literal))
-            except FacetError as error:
-                return self.fault(data_range, str(error))
+                values = values.meet(facet_set(iri, facet, literal))
             except UndecidedFacetError:
                 undecided.append(Unknown(DatatypeRestriction(data_range.datatype, ((facet, literal),))))
-        return And((Known(base.space, values), *undecided)) if undecided else Known(base.space, values)
+        return And((Known(known.space, values), *undecided)) if undecided else Known(known.space, values)
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
@@ -209,19 +230,19 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
         match leaf:
             case Known(space, values, datatype):
                 if value.is_opaque:
-                    return True if _datatype(value) == datatype else None
+                    return True if datatype_of(value) == datatype else None
                 return values.has(value.key) if value.space == space else False
             case Enumeration(members):
                 if value in members:
                     return True
                 return None if members and (value.is_opaque or any(m.is_opaque for m in members)) else False
             case Unknown(source):
-                return True if value.is_opaque and source == Datatype(_datatype(value)) else None
+                return True if value.is_opaque and source == Datatype(datatype_of(value)) else None
 
     return evaluate(formula, truth)
 
 
-def _datatype(value: DataValue) -> str:
+def datatype_of(value: DataValue) -> str:
     """The datatype of an opaque value."""
     assert isinstance(value.key, tuple)
     return str(value.key[0])

@@ -2,7 +2,7 @@
 
 Expressions are interned, so that ``is`` is equality and equal derivatives are found again: the derivatives of an
 expression are the states of a deterministic automaton, built only as far as a question needs it. Every question that would
-take more than `BUDGET` steps is left undecided (None).
+take more than `FUEL` steps is left undecided (None).
 Source: Brzozowski, *Derivatives of Regular Expressions*, JACM 1964.
 
 >>> word = sequence(text("a"), choice([text("b"), text("c")]))
@@ -19,10 +19,10 @@ from itertools import count as counter
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from shiq.datatypes.characters import LAST, Ranges, ranges_of
+from shiq.datatypes.characters import LAST, Ranges, ranges_of, size
 
-#: Derivatives computed before a question is given up.
-BUDGET: Final = 40_000
+#: Steps after which a question is given up: a second or two.
+FUEL: Final = 400_000
 
 
 class Regex:
@@ -102,12 +102,38 @@ def choice(parts: Iterable[Regex]) -> Regex:
 
 def both(parts: Iterable[Regex]) -> Regex:
     """The intersection."""
-    flat = _flat("and", parts)
+    flat = _merge_lengths(_flat("and", parts))
     if EMPTY in flat:
         return EMPTY
     if len(flat) == 1:
         return flat[0]
     return _node("and", all(p.nullable for p in flat), *flat)
+
+
+def _merge_lengths(parts: list[Regex]) -> list[Regex]:
+    """One repetition for all repetitions of the same characters, and for complements of such: they only bound the length."""
+    spans: dict[Regex, list[tuple[int, float]]] = {}
+    for node in parts:
+        if _is_length(node):
+            part, low, high = node.parts
+            spans[part] = [(max(low, a), b if high is None else min(high, b)) for a, b in spans.get(part, [(0, math.inf)])]
+    others = []
+    for node in parts:
+        inner = node.parts[0] if node.kind == "not" else None
+        if inner is not None and _is_length(inner) and inner.parts[0] in spans:
+            part, low, high = inner.parts
+            outside = [(0, low - 1)] if high is None else [(0, low - 1), (high + 1, math.inf)]
+            spans[part] = [(max(a, c), min(b, d)) for a, b in spans[part] for c, d in outside]
+        elif not _is_length(node):
+            others.append(node)
+    for part, pieces in spans.items():
+        lengths = [repeat(part, a, None if b == math.inf else int(b)) for a, b in pieces if a <= b]
+        others.append(choice(lengths))
+    return sorted(others, key=lambda node: node.serial)
+
+
+def _is_length(node: Regex) -> bool:
+    return node.kind == "repeat" and node.parts[0].kind == "characters"
 
 
 def negation(part: Regex) -> Regex:
@@ -130,30 +156,10 @@ def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
         return EMPTY if low else EPSILON
     if (low, high) == (1, 1):
         return part
+    if part.kind == "repeat" and part.parts[1] <= 1:
+        inner, inner_low, inner_high = part.parts  # the numbers of copies that arise have no gaps
+        return repeat(inner, inner_low * low, None if high is None or inner_high is None else inner_high * high)
     return _node("repeat", low == 0, part, low, high)
-
-
-def derivative(node: Regex, code: int) -> Regex:
-    """The strings w with (code)w in ``node``."""
-    match node.kind:
-        case "characters":
-            ranges: Ranges = node.parts[0]
-            at = bisect_right(ranges, (code, LAST + 1)) - 1
-            return EPSILON if at >= 0 and code <= ranges[at][1] else EMPTY
-        case "sequence":
-            first, rest = node.parts
-            left = _pair(derivative(first, code), rest)
-            return choice([left, derivative(rest, code)]) if first.nullable else left
-        case "or":
-            return choice([derivative(part, code) for part in node.parts])
-        case "and":
-            return both([derivative(part, code) for part in node.parts])
-        case "not":
-            return negation(derivative(node.parts[0], code))
-        case "repeat":
-            part, low, high = node.parts
-            return _pair(derivative(part, code), repeat(part, max(low - 1, 0), None if high is None else high - 1))
-    return EMPTY
 
 
 def _classes(node: Regex) -> set[Ranges]:
@@ -171,6 +177,10 @@ def _classes(node: Regex) -> set[Ranges]:
             elif here.kind == "characters":
                 found.add(part)
     return found
+
+
+class _OutOfFuelError(Exception):
+    """The question takes too many steps."""
 
 
 class Automaton:
@@ -199,45 +209,106 @@ class Automaton:
             self.weights[letter] += max(0, following - low)
             self._letter.append(letter)
         self._moves: dict[Regex, list[Regex | None]] = {}
-        self.steps = 0
+        self._fuel = 0
 
     def _move(self, state: Regex, letter: int) -> Regex:
+        """The derivative of ``state``: the strings that may follow ``letter`` in it."""
         row = self._moves.get(state)
         if row is None:
             row = self._moves[state] = [None] * len(self.weights)
         target = row[letter]
         if target is None:
-            self.steps += 1
-            target = row[letter] = derivative(state, self._example[letter])
+            target = row[letter] = self._derivative(state, letter)
+            self._fuel -= 1 + len(state.parts) + len(target.parts)
+            if self._fuel < 0:
+                raise _OutOfFuelError
         return target
 
+    def _derivative(self, node: Regex, letter: int) -> Regex:
+        match node.kind:
+            case "characters":
+                ranges: Ranges = node.parts[0]
+                code = self._example[letter]
+                at = bisect_right(ranges, (code, LAST + 1)) - 1
+                return EPSILON if at >= 0 and code <= ranges[at][1] else EMPTY
+            case "sequence":
+                first, rest = node.parts
+                left = _pair(self._move(first, letter), rest)
+                return choice([left, self._move(rest, letter)]) if first.nullable else left
+            case "or":
+                return choice([self._move(part, letter) for part in node.parts])
+            case "and":
+                return both([self._move(part, letter) for part in node.parts])
+            case "not":
+                return negation(self._move(node.parts[0], letter))
+            case "repeat":
+                part, low, high = node.parts
+                return _pair(self._move(part, letter), repeat(part, max(low - 1, 0), None if high is None else high - 1))
+        return EMPTY
+
     def accepts(self, string: str) -> bool | None:
+        """Whether ``string`` is in the set; None if undecided."""
         state = self.start
+        self._fuel = FUEL
         try:
             for character in string:
                 letter = self._letter[bisect_right(self._starts, ord(character)) - 1]
                 state = self._move(state, letter)
                 if state is EMPTY:
                     return False
-                if len(self._moves) > 2 * BUDGET:
-                    self._moves.clear()
-        except RecursionError:
+        except (RecursionError, _OutOfFuelError):
             return None
+        finally:
+            self._forget()
         return state.nullable
+
+    def _forget(self) -> None:
+        if len(self._moves) > FUEL:
+            self._moves.clear()
 
     def count(self, limit: float) -> float | None:
         """min(number of strings, limit); None if undecided."""
+        closed = self._closed_form(limit) if limit > 0 else 0
+        if closed is not None:
+            return closed
+        self._fuel = FUEL
         try:
+            if self._has_short_strings(limit, FUEL // 200):
+                return limit
             return self._count(limit)
-        except RecursionError:
+        except (RecursionError, _OutOfFuelError):
+            return self._count_at_length(limit)
+        finally:
+            self._forget()
+
+    def _closed_form(self, limit: float) -> float | None:
+        """The count where lengths alone decide, by the sum of a geometric series; None elsewhere."""
+        if not _is_length(self.start):
+            return None
+        letters = size(self.start.parts[0].parts[0])
+        low: int = self.start.parts[1]
+        high: int | None = self.start.parts[2]
+        if high is None or (letters > 1 and low > math.log2(limit)):
+            return limit
+        if letters == 1:
+            return min(high - low + 1, limit)
+        if high > math.log2(limit) and limit < math.inf:
+            high = math.ceil(math.log2(limit)) + 1
+        if high > FUEL:
+            return None
+        found: float = (letters ** (high + 1) - letters**low) // (letters - 1)
+        return min(found, limit)
+
+    def _count_at_length(self, limit: float) -> float | None:
+        """The last resort: ``limit`` if there are so many strings that one length has them."""
+        self._fuel = FUEL
+        try:
+            return limit if self._has_short_strings(limit, FUEL) else None
+        except (RecursionError, _OutOfFuelError):
             return None
 
-    def _count(self, limit: float) -> float | None:
-        if self._has_short_strings(limit, BUDGET // 100):
-            return limit
+    def _count(self, limit: float) -> float:
         edges = self._explore()
-        if edges is None:
-            return limit if self._has_short_strings(limit, BUDGET) else None
         useful = _reaching(edges, [state for state in edges if state.nullable])
         order = _topological({s: [t for t, _ in edges[s] if t in useful] for s in useful})
         if order is None:
@@ -247,10 +318,9 @@ class Automaton:
             ways[state] = state.nullable + sum(weight * ways[t] for t, weight in edges[state] if t in useful)
         return min(ways.get(self.start, 0), limit)
 
-    def _explore(self) -> dict[Regex, list[tuple[Regex, int]]] | None:
+    def _explore(self) -> dict[Regex, list[tuple[Regex, int]]]:
         edges: dict[Regex, list[tuple[Regex, int]]] = {}
         stack = [self.start]
-        limit = self.steps + BUDGET
         while stack:
             state = stack.pop()
             if state in edges:
@@ -262,24 +332,24 @@ class Automaton:
                     out[target] = out.get(target, 0) + weight
             edges[state] = list(out.items())
             stack.extend(out)
-            if self.steps > limit:
-                return None
         return edges
 
     def _has_short_strings(self, limit: float, budget: int) -> bool:
         """Whether ``limit`` strings are found among the shortest, within ``budget`` steps."""
-        layer, total, work = {self.start: 1}, 0, 0
+        layer: dict[Regex, float] = {self.start: 1}
+        total: float = 0
+        work = 0
         while layer and work <= budget and limit < math.inf:
             total += sum(ways for state, ways in layer.items() if state.nullable)
             if total >= limit:
                 return True
             work += len(layer) * len(self.weights)
-            following: dict[Regex, int] = {}
+            following: dict[Regex, float] = {}
             for state, ways in layer.items():
                 for letter, weight in enumerate(self.weights):
                     target = self._move(state, letter)
                     if target is not EMPTY:
-                        following[target] = following.get(target, 0) + ways * weight
+                        following[target] = min(following.get(target, 0) + ways * weight, limit)
             layer = following
         return False
 

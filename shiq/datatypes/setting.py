@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from shiq.datatypes.cells import Cell, cells_of
-from shiq.datatypes.ranges import Enumeration, Formula, Known, Unknown, evaluate, leaves
+from shiq.datatypes.ranges import Enumeration, Formula, Known, Unknown, datatype_of, evaluate, leaves
 from shiq.datatypes.values import OPAQUE, DataValue
 from shiq.datatypes.worlds import Element, cell_truth, subsets, worlds
 from shiq.model import Datatype
@@ -19,13 +19,19 @@ MOST_UNKNOWN = 6
 MOST_WORLDS = 2_000
 
 
+def enumerated(formula: Formula) -> Iterator[DataValue]:
+    for leaf in leaves(formula):
+        if isinstance(leaf, Enumeration):
+            yield from leaf.values
+
+
 class Ground:
     """The part of a setting that the formulas alone decide; kept for many questions."""
 
     def __init__(self, formulas: Iterable[Formula]) -> None:
         self.formulas: dict[Formula, int] = {f: i for i, f in enumerate(dict.fromkeys(formulas))}
         found = [leaf for formula in self.formulas for leaf in leaves(formula)]
-        self.enumerated = frozenset(v for leaf in found if isinstance(leaf, Enumeration) for v in leaf.values)
+        self.enumerated = frozenset(v for formula in self.formulas for v in enumerated(formula))
         self.unknown: tuple[Unknown, ...] = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, Unknown)))
         self.sets = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, Known)))
         self._split: dict[frozenset[Known], list[Cell]] = {}
@@ -66,19 +72,19 @@ class Setting:
     def __init__(self, ground: Ground, named: Iterable[DataValue], own: Callable[[str], Formula]) -> None:
         self.ground = ground
         values = dict.fromkeys([*named, *ground.enumerated])
-        self.known = [v for v in values if not v.is_opaque]
-        self.opaque = [v for v in values if v.is_opaque]
         # An unknown datatype holds the literals typed with it, so it is not empty.
-        present = {v.key[0] for v in self.opaque if isinstance(v.key, tuple)}
+        present = {datatype_of(v) for v in values if v.is_opaque}
         for leaf in ground.unknown:
             if isinstance(leaf.source, Datatype) and leaf.source.iri not in present:
-                self.opaque.append(DataValue(OPAQUE, (leaf.source.iri, "", "witness")))
+                values[DataValue(OPAQUE, (leaf.source.iri, "", "witness"))] = None
         self.own: dict[DataValue, Formula] = {}
-        for value in self.opaque:
-            assert isinstance(value.key, tuple)
-            formula = own(value.key[0])
+        for value in [v for v in values if v.is_opaque]:
+            formula = own(datatype_of(value))
             if not isinstance(formula, Unknown) or formula in ground.unknown:
                 self.own[value] = formula
+                values.update(dict.fromkeys(enumerated(formula)))
+        self.known = [v for v in values if not v.is_opaque]
+        self.opaque = [v for v in values if v.is_opaque]
         self.cells = ground.cells(self.own.values())
 
     @property

@@ -1,13 +1,13 @@
 """Sets of strings, of strings with language tags, of IRIs and of octet sequences, all as regular sets.
 
-A string with a tag is kept as string NUL tag, so that rdf:PlainLiteral is one regular set and all its facets are regular
-conditions. Octet sequences are strings of characters below 256; IRIs are strings of their own space.
+A string with a tag is kept as string NUL tag, so that facets on either part are regular conditions. Octet sequences are
+strings of characters below 256; IRIs are strings of their own space.
 Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC 4647, 3.3.2.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from shiq.datatypes.characters import (
@@ -23,18 +23,18 @@ from shiq.datatypes.characters import (
     single,
     union,
 )
-from shiq.datatypes.regular import EVERYTHING, Automaton, Regex, both, characters, choice, negation, repeat, sequence, text
+from shiq.datatypes.regular import EVERYTHING, Automaton, Regex, both, characters, negation, repeat, sequence, text
 
 _LOWER_OR_DIGIT: Final = union(LOWER, ASCII_DIGIT)
 _DASH: Final = text("-")
+_SEPARATOR: Final = characters(((SEPARATOR, SEPARATOR),))
 _SUBTAG: Final = repeat(characters(_LOWER_OR_DIGIT), 1, 8)
 TAG: Final = sequence(repeat(characters(LOWER), 1, 8), repeat(sequence(_DASH, _SUBTAG)))
 _NO_BREAK: Final = difference(CHAR, single("\t\n\r"))
 _SOLID: Final = characters(difference(_NO_BREAK, single(" ")))
 
 STRING: Final = repeat(characters(CHAR))
-TAGGED: Final = sequence(STRING, characters(((SEPARATOR, SEPARATOR),)), TAG)
-PLAIN_LITERAL: Final = choice([STRING, TAGGED])
+TAGGED_STRING: Final = sequence(STRING, _SEPARATOR, TAG)
 OCTETS: Final = repeat(characters(OCTET))
 
 #: The subtypes of xsd:string, by local name.
@@ -86,27 +86,19 @@ class RegularSet:
         return hash((self.universe, self.node))
 
 
-@cache
+@lru_cache(maxsize=1000)
 def _automaton(node: Regex) -> Automaton:
     return Automaton(node)
 
 
 def length_facet(low: int, high: int | None, universe: Regex) -> Regex:
-    """The strings (whatever their tag) of ``low`` to ``high`` characters."""
-    if universe is OCTETS:
-        return repeat(characters(OCTET), low, high)
-    return _with_any_tag(repeat(characters(CHAR), low, high), universe)
+    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not counted."""
+    return on_strings(repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe)
 
 
-def pattern_facet(pattern: Regex, universe: Regex) -> Regex:
-    """The strings (whatever their tag) that match."""
-    return _with_any_tag(pattern, universe)
-
-
-def _with_any_tag(strings: Regex, universe: Regex) -> Regex:
-    if universe is not PLAIN_LITERAL:
-        return strings
-    return choice([strings, sequence(strings, characters(((SEPARATOR, SEPARATOR),)), TAG)])
+def on_strings(condition: Regex, universe: Regex) -> Regex:
+    """The members of ``universe`` whose string part (all, but for tagged strings) meets ``condition``."""
+    return sequence(condition, _SEPARATOR, TAG) if universe is TAGGED_STRING else condition
 
 
 def language_facet(language_range: str) -> Regex | None:
@@ -124,4 +116,4 @@ def language_facet(language_range: str) -> Regex | None:
         if subtag != "*":
             parts += [skipped, _DASH, text(subtag)]
     parts.append(repeat(sequence(_DASH, _SUBTAG)))
-    return sequence(STRING, characters(((SEPARATOR, SEPARATOR),)), *parts)
+    return sequence(STRING, _SEPARATOR, *parts)

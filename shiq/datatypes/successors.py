@@ -1,9 +1,9 @@
 """Whether one element can have enough data successors and not too many.
 
-Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A *supply* is a number of
-values that lie in the same ranges and carry the same asserted label. A need (≥n p.D) wants values of D with p in their label, a limit (≤n q.E)
-bounds those of E with q in it. Labels made of what the needs ask for suffice, so the question is a small integer program;
-needs that share no limited or disjoint property are decided one by one.
+Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A *supply* is a number of values
+that lie in the same ranges and carry the same asserted label. A need (≥n p.D) wants values of D with p in their label, a limit
+(≤n q.E) bounds those of E with q in it. Labels made of what the needs ask for suffice, so the question is a small integer
+program; needs that share no limited or disjoint property are decided one by one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Data values, and the parts of the data domain that they live in.
 
-The value spaces of the OWL 2 datatype map fall into pairwise disjoint *spaces*: one per primitive datatype, where owl:real
-(with all decimals and integers) is one and rdf:PlainLiteral (with xsd:string and its subtypes) is another. A value is a space
-and a key; two values are identical, in the sense of OWL 2 (structural specification, section 4), iff both agree. Order and
-equality, which only facets use, belong to the value sets of each space.
+The value spaces of the OWL 2 datatype map fall into pairwise disjoint *spaces*, mostly one per primitive datatype: owl:real
+(with all decimals and integers) is one; the strings, and the strings with language tags, which together make up
+rdf:PlainLiteral, are two. A value is a space and a key; two values are identical, in the sense of OWL 2 (structural
+specification, section 4), iff both agree. Order and equality, which only facets use, belong to the value sets of each space.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ REAL: Final = "real"
 DOUBLE: Final = "double"
 FLOAT: Final = "float"
 TEXT: Final = "text"
+TAGGED: Final = "tagged"
 URI: Final = "uri"
 BOOLEAN: Final = "boolean"
 HEX: Final = "hexBinary"
@@ -30,10 +31,11 @@ OPAQUE: Final = "opaque"
 class DataValue:
     """An element of the data domain; ``==`` is identity of values.
 
-    ``key`` by ``space``: ``real`` an int or, where it is not whole, a Fraction; ``double``/``float`` the rank among all values of that format (-0 below 0, NaN above INF);
-    ``text`` the string, followed by NUL and the language tag if it has one; ``uri`` and ``XMLLiteral`` a string; the binary
-    spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index or seconds, time zone offset in minutes or None);
-    ``duration`` (months, seconds); ``opaque`` (datatype IRI, lexical form, language), of which nothing else is known.
+    ``key`` by ``space``: ``real`` an int or, where it is not whole, a Fraction; ``double``/``float`` the rank among all values
+    of that format (-0 below 0, NaN above INF); ``text``, ``uri`` and ``XMLLiteral`` a string; ``tagged`` string, NUL, language
+    tag; the binary spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index or seconds, time zone
+    offset in minutes or None); ``duration`` (months, seconds); ``opaque`` (datatype IRI, lexical form, language), of which
+    nothing else is known.
     """
 
     space: str

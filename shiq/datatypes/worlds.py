@@ -76,8 +76,16 @@ def worlds(
 
 def _fixed(element: Element, unknown: Sequence[Unknown], own: Mapping[DataValue, Formula]) -> list[Element]:
     """``element`` with each choice of unknown sets around it that lets its opaque names lie in their datatypes."""
+    formulas = [own[name] for name in element.names if name in own]
     choices = [Element(element.names, element.cell, inside) for inside in subsets(unknown)]
-    return [e for e in choices if all(e.lies_in(own[name]) is not False for name in e.names if name in own)]
+
+    def may_lie_in(candidate: Element, formula: Formula) -> bool:
+        def truth(leaf: Leaf) -> bool | None:
+            return None if isinstance(leaf, Unknown) and leaf not in unknown else candidate.truth(leaf)
+
+        return evaluate(formula, truth) is not False
+
+    return [candidate for candidate in choices if all(may_lie_in(candidate, formula) for formula in formulas)]
 
 
 def _placements(elements: list[Element], opaque: list[DataValue], cells: Sequence[Cell]) -> Iterator[list[Element]]:

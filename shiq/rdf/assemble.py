@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.abox import ABox, individuals_of
-from shiq.model import Assertion, DifferentIndividuals, Literal, SameIndividual
+from shiq.model import (
+    Assertion,
+    DifferentIndividuals,
+    Literal,
+    NegativeObjectPropertyAssertion,
+    ObjectInverseOf,
+    SameIndividual,
+)
 from shiq.rdf.bulk import Rows, column
 from shiq.rdf.triples import Triples
 
@@ -32,27 +39,39 @@ def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others:
                 same.append((ids[0], ids[1]))
             case DifferentIndividuals():
                 different.append((ids[0], ids[1]))
+            case NegativeObjectPropertyAssertion(ObjectInverseOf(role), first, second):
+                complex.append(NegativeObjectPropertyAssertion(role, second, first))
             case _:
                 complex.append(assertion)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
-    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], np.array(mentioned, np.int64))
+    others_ids = np.array(mentioned, dtype=np.int64)
+    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], others_ids)
     class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
     data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
-    class_rows = _distinct(individuals[subjects[classes]], class_names[values[classes]])
-    role_rows = _distinct(individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]])
-    data_rows = _distinct(individuals[subjects[data]], data_names[predicates[data]], literals[values[data]])
+    class_subject, class_name = _distinct(individuals[subjects[classes]], class_names[values[classes]])
+    role_subject, role_name, role_object = _distinct(
+        individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]
+    )
+    data_subject, data_name, data_literal = _distinct(
+        individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
+    )
     return ABox(
-        individuals.names(),
-        class_names.names(),
-        role_names.names(),
-        data_names.names(),
-        [value for i in literals.listed if isinstance(value := triples.terms[i], Literal)],
-        *class_rows,
-        *role_rows,
-        *data_rows,
-        tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
-        tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in different)),
-        tuple(dict.fromkeys(complex)),
+        individuals=individuals.names(),
+        classes=class_names.names(),
+        object_properties=role_names.names(),
+        data_properties=data_names.names(),
+        literals=[value for i in literals.listed if isinstance(value := triples.terms[i], Literal)],
+        class_subject=class_subject,
+        class_name=class_name,
+        role_subject=role_subject,
+        role_name=role_name,
+        role_object=role_object,
+        data_subject=data_subject,
+        data_name=data_name,
+        data_literal=data_literal,
+        same=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
+        different=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in different)),
+        complex=tuple(dict.fromkeys(complex)),
     )
 
 

@@ -41,13 +41,21 @@ Flags = npt.NDArray[np.bool_]
 # What a predicate or a class is.
 _UNKNOWN, _OBJECT, _DATA, _EITHER, _ANNOTATION, _CLASS, _DATATYPE, _INDIVIDUAL, _GRAPH = range(9)
 # Where a row goes.
-_BUCKETS = ("graph", "assertion", "annotation", "declaration", "leftover:undeclared", "leftover:malformed", "leftover:unknown-vocabulary")
+_BUCKETS = (
+    "graph",
+    "assertion",
+    "annotation",
+    "declaration",
+    "leftover:undeclared",
+    "leftover:malformed",
+    "leftover:unknown-vocabulary",
+)
 _TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT = range(7)
 
 
 @dataclass
 class Bulk:
-    """Rows by destination, with what could not be interpreted. ``ledger`` counts only rows below ``counted``."""
+    """Rows by destination, and what could not be interpreted."""
 
     classes: Rows
     roles: Rows
@@ -68,6 +76,11 @@ def graph_rows(triples: Triples) -> Rows:
     types = predicates == triples.id(TYPE)
     odd_types = _flags(triples, np.unique(values[types]), _is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
+
+
+def is_for_graph(predicate: str, value: object) -> bool:
+    """Whether a triple belongs into the graph."""
+    return _is_odd_type(value) if predicate == TYPE else _is_structural(predicate)
 
 
 def _is_structural(iri: str) -> bool:
@@ -113,12 +126,13 @@ def resolve(
     *,
     headers: Collection[str],
     nodes: Collection[str],
-    individuals: Collection[str],
-    counted: npt.NDArray[np.bool_],
+    individuals: Callable[[], Collection[str]],
+    counted: int,
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
-    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` names that are individuals whatever else they are.
+    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
+    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read.
     """
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     kinds = np.frombuffer(bytes(triples.kinds), dtype=np.uint8) if triples.kinds else np.zeros(0, np.uint8)
@@ -140,17 +154,17 @@ def resolve(
     bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
     unknown = (kind == _UNKNOWN) & ~types
     if unknown.any():
-        bucket[unknown & _documents(triples, known, headers, individuals, unknown)] = _ANNOTATED
+        bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     bucket[on_axiom] = np.where(np.isin(kind[on_axiom], (_UNKNOWN, _ANNOTATION)), _ANNOTATED, _MALFORMED)
-    misspelt = _flags(triples, (i for i, term in enumerate(triples.terms) if _is_misspelt_term(term)), lambda term: True)
+    misspelt = _misspelt(triples)
     kept = np.isin(bucket, (_ASSERTED, _UNDECLARED))
     bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
 
     built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
     kept &= ~built_in
-    weights = np.where(counted, 1, 0)
-    counts = np.bincount(bucket, weights=weights, minlength=len(_BUCKETS))
+    bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
+    counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
     result = Bulk(
         np.flatnonzero(kept & types),
         np.flatnonzero(kept & ~types & ~literal),
@@ -195,11 +209,18 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
     entity = _marked(triples, entities.difference(individuals))
     usual = _flags(triples, np.unique(predicates[rows]), lambda term: str(term).startswith(DOCUMENTATION))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
-    return _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+    found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+    return found
 
 
-def _is_misspelt_term(term: object) -> bool:
-    return is_misspelt(term.datatype if isinstance(term, Literal) else str(term))
+def _misspelt(triples: Triples) -> Flags:
+    """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
+    flags = np.zeros(len(triples.terms), dtype=bool)
+    flags[[i for i, term in enumerate(triples.terms) if isinstance(term, str) and is_misspelt(term)]] = True
+    datatypes = {iri for iri in triples.datatypes if is_misspelt(iri)}
+    if datatypes:
+        flags[[i for i, term in enumerate(triples.terms) if isinstance(term, Literal) and term.datatype in datatypes]] = True
+    return flags
 
 
 # --- leftovers -----------------------------------------------------------------------------------
@@ -217,17 +238,23 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
     for term, row, count in _groups(of_class, values[of_class]):
-        yield undeclared(triples, "class", str(triples.terms[term]), row, count, near_class)
+        yield _unknown_name(triples, "class", term, row, count, near_class)
     of_property = rows[~types[rows]]
     near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
     for term, row, count in _groups(of_property, predicates[of_property]):
-        yield undeclared(triples, "property", str(triples.terms[term]), row, count, near_property)
+        yield _unknown_name(triples, "property", term, row, count, near_property)
 
 
-def undeclared(triples: Triples, what: str, iri: str, row: int, count: int, near: NearMisses) -> Leftover:
+def _unknown_name(triples: Triples, what: str, term: int, row: int, count: int, near: NearMisses) -> Leftover:
+    message, hint = unknown_name(what, str(triples.terms[term]), near)
+    return triples.leftover("undeclared", message, row, hint=hint, count=count)
+
+
+def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
+    """Message and hint for a class or property that the TBox does not know."""
     nearest = near.nearest(iri)
     hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox, or allow undeclared"
-    return triples.leftover("undeclared", f"the TBox does not know the {what} <{iri}>", row, hint=hint, count=count)
+    return f"the TBox does not know the {what} <{iri}>", hint
 
 
 def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.int8], on_axiom: Flags) -> Iterable[Leftover]:

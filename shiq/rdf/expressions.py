@@ -54,7 +54,7 @@ from shiq.model import (
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
-from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, PLAIN_CLASSES, TYPE, is_reserved
+from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, ORDINARY_CLASSES, TYPE, is_reserved
 
 #: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must not break down later.
 MAX_DEPTH = 200
@@ -71,11 +71,21 @@ _CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "Restriction"))
 _RANGE_TYPES = frozenset((RDFS + "Datatype", OWL + "DataRange", RDFS + "Class"))
 _INTEGERS = frozenset(
     XSD + name
-    for name in "integer nonNegativeInteger positiveInteger nonPositiveInteger long int short byte unsignedLong unsignedInt "
-    "unsignedShort unsignedByte string".split()
+    for names in (
+        ("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
+        ("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "decimal", "string"),
+    )
+    for name in names
 )
 _OBJECT_CARDINALITY = {"min": ObjectMinCardinality, "max": ObjectMaxCardinality, "exact": ObjectExactCardinality}
 _DATA_CARDINALITY = {"min": DataMinCardinality, "max": DataMaxCardinality, "exact": DataExactCardinality}
+
+
+class _TooDeepError(UnmappedError):
+    """An expression over a limit; that says nothing of the expressions inside."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("malformed", f"a class expression {what}", "give the inner parts names of their own")
 
 
 @dataclass
@@ -211,8 +221,12 @@ class Expressions:
                     open_keys.discard(stack.pop().key)
                     problem = self._absorb(stack[-1], frame.key) if stack else None
                 except UnmappedError as error:
-                    problem = self._built[frame.key] = error
+                    problem = error
+                    if not isinstance(error, _TooDeepError):
+                        self._built[frame.key] = error
                     open_keys.discard(stack.pop().key)
+            if problem is not None:
+                raise problem
         built = self._built[wanted]
         if isinstance(built, UnmappedError):
             raise built
@@ -229,6 +243,8 @@ class Expressions:
             raise known
         if key in open_keys:
             raise UnmappedError("malformed", f"the class expression at {shown(key[1])} contains itself")
+        if len(stack) >= MAX_DEPTH:
+            raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
         stack.append(self._frame(key))
         open_keys.add(key)
         return None
@@ -247,7 +263,7 @@ class Expressions:
             frame.size += built.size
             if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
                 what = f"nested deeper than {MAX_DEPTH} levels" if frame.depth > MAX_DEPTH else f"of over {MAX_SIZE} parts"
-                return UnmappedError("malformed", f"a class expression {what}", "give the inner parts names of their own")
+                return _TooDeepError(what)
         return None
 
     def _finish(self, frame: _Frame, value: Any) -> Any:
@@ -266,7 +282,11 @@ class Expressions:
             return Datatype(node)
         if node == RDFS + "Resource":
             return THING
-        if not self._kinds.is_class(node) and (self._kinds.is_datatype(node) or is_reserved(node)) and node not in PLAIN_CLASSES:
+        if (
+            not self._kinds.is_class(node)
+            and (self._kinds.is_datatype(node) or is_reserved(node))
+            and node not in ORDINARY_CLASSES
+        ):
             raise UnmappedError("malformed", f"<{node}> where a class is expected")
         return Class(node)
 

@@ -92,7 +92,7 @@ class Graph:
 
     def reachable(self, start: int) -> list[int]:
         """Triple ``start`` and all triples of the blank nodes that hang on it."""
-        found = [start]
+        found = [] if self.subjects[start].startswith("_:") else [start]
         seen: set[str] = set()
         stack: list[Term] = [self.objects[start], self.subjects[start]]
         while stack:

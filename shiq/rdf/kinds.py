@@ -21,8 +21,9 @@ from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
     DATATYPES,
     DECLARATIONS,
-    INDIVIDUAL_TYPES,
+    KNOWN,
     TYPE,
+    is_member_property,
     is_reserved,
 )
 
@@ -31,7 +32,8 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both."""
+    """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both; one in
+    ``also_annotations`` as annotation property beside its kind."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -39,6 +41,7 @@ class Kinds:
     data_properties: set[str] = field(default_factory=set)
     annotation_properties: set[str] = field(default_factory=set)
     punned: set[str] = field(default_factory=set)
+    also_annotations: set[str] = field(default_factory=set)
 
     def is_class(self, iri: str) -> bool:
         return iri in self.classes or iri in BUILT_IN_CLASSES
@@ -147,6 +150,8 @@ def _declare(graph: Graph, kinds: Kinds, iri: str, by_kind: dict[str, list[int]]
         kinds.punned.add(iri)
     elif not _held(kinds, iri):
         # An annotation property that is an object or data property too is taken for the latter: no axiom is lost.
+        if ANNOTATION in held and len(held) > 1:
+            kinds.also_annotations.add(iri)
         for kind, names in (
             (OBJECT, kinds.object_properties),
             (DATA, kinds.data_properties),
@@ -167,9 +172,12 @@ def _held(kinds: Kinds, iri: str) -> set[str]:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
+    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no entity of an ontology at all."""
+    if (iri in KNOWN or is_member_property(iri)) and not (iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)):
+        return True
     match kind:
         case "class":
-            return iri in BUILT_IN_CLASSES or iri in INDIVIDUAL_TYPES or iri in DATATYPES
+            return iri in BUILT_IN_CLASSES
         case "datatype":
             return iri in DATATYPES
         case "object":
@@ -178,6 +186,10 @@ def _is_built_in(iri: str, kind: str) -> bool:
             return iri in BUILT_IN_DATA
         case "annotation":
             return iri in ANNOTATIONS
+    return _is_property(iri)
+
+
+def _is_property(iri: str) -> bool:
     return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS
 
 
@@ -211,7 +223,8 @@ def _infer(graph: Graph, kinds: Kinds) -> None:
         if not is_reserved(iri):
             evidence[iri].add(kind)
     pending = [iri for iri in evidence if not _held(kinds, iri)]
-    known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties, *BUILT_IN_OBJECT, *BUILT_IN_DATA]
+    known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties]
+    known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
     for iri in pending:
         _settle(kinds, iri, evidence[iri])
     stack = [*(iri for iri in known if iri in links), *pending]

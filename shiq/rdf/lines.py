@@ -1,8 +1,8 @@
 """N-Triples in bulk: plain lines are split here, everything odd goes to the real parser.
 
 A line is plain if it has single spaces between its terms. Each distinct term is checked once; a line whose terms were all met
-before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph, and so
-are broken ones, for their message.
+before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
+and so are broken ones, for their message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
-from shiq.rdf.terms import RefusedTermError, add_quad, written_labels
+from shiq.rdf.terms import RefusedTermError, quad_adder, written_labels
 from shiq.rdf.triples import Triples
 
 BLOCK_BYTES = 1 << 15  # larger blocks were slower: they leave the processor's cache
@@ -51,7 +51,7 @@ def read_lines(
     """
     subjects, predicates = _Resources(triples, scope), _Predicates(triples, scope)
     objects = _Objects(triples, scope)
-    label = written_labels(scope)
+    add_quad = quad_adder(triples, written_labels(scope))
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
         lines = block.split(b"\n")
@@ -65,7 +65,7 @@ def read_lines(
                 try:
                     triples.add_ids(*_plain(line, subjects, predicates, objects), at)
                 except (ValueError, _OddError):
-                    _read_odd(line, at, triples, label, rejects)
+                    _read_odd(line, at, add_quad, rejects)
         else:
             triples.subject.extend(s)
             triples.predicate.extend(p)
@@ -192,13 +192,13 @@ def _decoded(text: bytes) -> str:
         raise _OddError from None
 
 
-def _read_odd(line: bytes, number: int, triples: Triples, label: Callable[[str], str], rejects: Rejects) -> None:
+def _read_odd(line: bytes, number: int, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
     text = line.strip(b" \t\r")
     if not text or text.startswith(b"#"):
         return
     try:
-        for quad in ox.parse(line, format=ox.RdfFormat.N_TRIPLES):
-            add_quad(triples, quad, label, number)
+        for quad in list(ox.parse(line, format=ox.RdfFormat.N_TRIPLES)):
+            add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         rejects.add(message_of(error), number, line.decode("utf-8", "backslashreplace"))
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)

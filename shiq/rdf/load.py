@@ -41,7 +41,7 @@ from shiq.verdict import Leftover
 Progress: TypeAlias = Callable[[str, int], None]
 
 
-V = TypeVar("V", Axiom, Assertion)
+V = TypeVar("V", bound=Axiom | Assertion)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Stated(Generic[V]):
 
 @dataclass
 class Loaded:
-    """Everything that the sources hold. ``signature``: of what did not come as triples; ``imports``: of the same, with the leftover
-    for each if nothing answers it; ``ledger``: what is accounted for already."""
+    """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
+    leftover for each if nothing answers it; ``ledger``: what is accounted for already."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[Stated[Axiom]] = field(default_factory=list)
@@ -143,20 +143,23 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
 
 
 def _assertions(stated: Iterable[Stated[Assertion]], loaded: Loaded) -> None:
-    """Assertions on named classes and properties become rows, as if they had been read as triples."""
-    triples = loaded.triples
-    for item in stated:
-        match item.value:
-            case ClassAssertion(Class(iri), individual):
-                triples.add(individual, TYPE, iri, item.line)
-            case ObjectPropertyAssertion(ObjectProperty(iri), subject, value):
-                triples.add(subject, iri, value, item.line)
-            case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, value):
-                triples.add(value, iri, subject, item.line)
-            case DataPropertyAssertion(DataProperty(iri), subject, literal):
-                triples.add(subject, iri, literal, item.line)
-            case _:
-                loaded.assertions.append(item)
+    loaded.assertions += (item for item in stated if not add_row(loaded.triples, item.value, item.line))
+
+
+def add_row(triples: Triples, assertion: Assertion, line: int = 0) -> bool:
+    """Adds an assertion on a named class or property as the triple that says it; False for any other."""
+    match assertion:
+        case ClassAssertion(Class(iri), individual):
+            triples.add(individual, TYPE, iri, line)
+        case ObjectPropertyAssertion(ObjectProperty(iri), subject, value):
+            triples.add(subject, iri, value, line)
+        case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, value):
+            triples.add(value, iri, subject, line)
+        case DataPropertyAssertion(DataProperty(iri), subject, literal):
+            triples.add(subject, iri, literal, line)
+        case _:
+            return False
+    return True
 
 
 def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
@@ -179,14 +182,14 @@ def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
     _account(rejects, loaded)
 
 
-def _reread(path: str) -> Triples:
+def _reread(path: str) -> tuple[Triples, Rejects]:
     source = source_of(path)
-    triples = Triples()
+    triples, rejects = Triples(), Rejects(path)
     triples.begin(path)
     if not isinstance(source, FileSource) or source.format is Format.FUNCTIONAL:
         raise InputError(f"{path} holds no triples", "Give the file itself.")
-    _triples(source, triples, "f", Rejects(path), None)
-    return triples
+    _triples(source, triples, "f", rejects, None)
+    return triples, rejects
 
 
 def _tbox(tbox: TBox, name: str, loaded: Loaded) -> None:

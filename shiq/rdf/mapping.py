@@ -55,6 +55,7 @@ from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
     CHARACTERISTICS,
     DATATYPES,
     FILLERS,
@@ -77,7 +78,7 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], Axiom]] = {
 }
 
 
-V = TypeVar("V", Axiom, Assertion)
+V = TypeVar("V", bound=Axiom | Assertion)
 
 
 @dataclass
@@ -102,20 +103,24 @@ class Failure:
 
 @dataclass
 class Mapping:
-    """What the main triples of a graph give."""
+    """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
+    are taken as they stand, but were probably meant otherwise, and why."""
 
     axioms: list[Mapped[Axiom]] = field(default_factory=list)
     assertions: list[Mapped[Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
+    suspects: list[tuple[Mapped[Assertion], str]] = field(default_factory=list)
 
 
-def map_graph(graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool]) -> Mapping:
+def map_graph(
+    graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], *, whole: bool
+) -> Mapping:
     """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are passed over.
 
-    ``is_individual`` says whether a name is used as an individual elsewhere.
+    ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether everything there is was looked at.
     """
-    mapper = _Mapper(graph, kinds, expressions, is_individual)
+    mapper = _Mapper(graph, kinds, expressions, is_individual, whole)
     for main, predicate in enumerate(graph.predicates):
         handler = _HANDLERS.get(predicate)
         if handler is None or graph.bucket[main]:
@@ -128,11 +133,14 @@ def map_graph(graph: Graph, kinds: Kinds, expressions: Expressions, is_individua
 
 
 class _Mapper:
-    def __init__(self, graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool]) -> None:
+    def __init__(
+        self, graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], whole: bool
+    ) -> None:
         self.graph = graph
         self.kinds = kinds
         self.expressions = expressions
         self.is_individual = is_individual
+        self.whole = whole
         self.result = Mapping()
 
     # --- rdf:type ---
@@ -204,6 +212,11 @@ class _Mapper:
         else:
             raise UnmappedError("malformed", f"owl:targetValue with {shown(value)}, which is no literal")
         self.result.assertions.append(item)
+
+    def source_individual(self, main: int, subject: str, value: Term) -> None:
+        """A negative assertion that does not say that it is one."""
+        if OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
+            self._negative(main, subject)
 
     def _individual(self, node: Term) -> str:
         if not isinstance(node, str):
@@ -286,7 +299,7 @@ class _Mapper:
         self, main: int, subject: str, value: Term, of_objects: Callable[..., Axiom], of_data: Callable[..., Axiom]
     ) -> None:
         first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
-        if first == second == ANNOTATION:
+        if ANNOTATION in (first, second) and self._is_annotation(subject) and self._is_annotation(str(value)):
             self.result.annotations.append(main)
         elif first == second == DATA:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
@@ -296,6 +309,9 @@ class _Mapper:
             roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
+
+    def _is_annotation(self, iri: str) -> bool:
+        return iri in self.kinds.annotation_properties or iri in self.kinds.also_annotations or iri in ANNOTATIONS
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
         self._properties(main, [subject, value], [], EquivalentObjectProperties, EquivalentDataProperties)
@@ -364,20 +380,22 @@ class _Mapper:
     # --- individuals ---
 
     def same_as(self, main: int, subject: str, value: Term) -> None:
-        self.result.assertions.append(Mapped(SameIndividual(*self._two_individuals(subject, value, "sameAs")), main))
+        item = Mapped[Assertion](SameIndividual(subject, self._individual(value)), main)
+        self.result.assertions.append(item)
+        self._check_pair(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
-        pair = self._two_individuals(subject, value, "differentFrom")
-        self.result.assertions.append(Mapped(DifferentIndividuals(*pair), main))
+        item = Mapped[Assertion](DifferentIndividuals(subject, self._individual(value)), main)
+        self.result.assertions.append(item)
+        self._check_pair(item, subject, str(value), "owl:differentFrom")
 
-    def _two_individuals(self, subject: str, value: Term, name: str) -> tuple[str, str]:
-        for node in (subject, self._individual(value)):
-            if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node):
-                hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
-                raise UnmappedError(
-                    "malformed", f"owl:{name} relates individuals, and {shown(node)} is a class or property", hint
-                )
-        return subject, str(value)
+    def _check_pair(self, item: Mapped[Assertion], first: str, second: str, name: str) -> None:
+        """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
+        suspects = [
+            node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
+        ]
+        if len(suspects) == 2 or (suspects and self.whole):
+            self.result.suspects.append((item, f"{name} relates individuals, and {shown(suspects[0])} is a class or property"))
 
 
 _Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]
@@ -398,6 +416,7 @@ _HANDLERS: dict[str, _Handler] = {
     OWL + "sameAs": _Mapper.same_as,
     OWL + "differentFrom": _Mapper.different_from,
     OWL + "onProperty": _Mapper.on_property,
+    OWL + "sourceIndividual": _Mapper.source_individual,
     OWL + "onDatatype": _Mapper.description,
     **dict.fromkeys(OPERATORS | FILLERS, _Mapper.description),
 }

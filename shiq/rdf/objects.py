@@ -10,8 +10,8 @@ import pyoxigraph as ox
 
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
-from shiq.rdf.terms import Labels, RefusedTermError, add_quad
-from shiq.rdf.triples import Triples, short, triple_text
+from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
+from shiq.rdf.triples import Term, Triples, short, triple_text
 from shiq.rdf.vocabulary import local_name
 from shiq.verdict import Leftover
 
@@ -94,9 +94,9 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
             if isinstance(subject, Literal) or isinstance(predicate, Literal) or predicate.startswith("_:"):
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
             for term in (subject, predicate, value):
-                _check(term)
+                check_term(term)
         except RefusedTermError as error:
-            rejects.add(str(error), text=" ".join(term.n3() if hasattr(term, "n3") else repr(term) for term in row[:3]))
+            rejects.add(str(error), text=short(" ".join(map(repr, row[:3]))))
             continue
         triples.add(subject, predicate, value)
         if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
@@ -127,11 +127,11 @@ def _may_be_rewritten(literal: Any) -> bool:
         return False
     if str(literal.datatype) == XSD + "boolean":
         return bool(literal.ill_typed)
-    return str(literal.normalize()) == str(literal)
+    return str(type(literal)(str(literal), datatype=literal.datatype, normalize=True)) == str(literal)
 
 
-def _check(term: str | Literal) -> None:
-    """rdflib accepts any text as an IRI. Raises: RefusedTermError."""
+def check_term(term: Term) -> None:
+    """rdflib and owlready2 accept any text as an IRI. Raises: RefusedTermError."""
     if isinstance(term, Literal):
         if "\0" in term.lexical:
             raise RefusedTermError("a literal with the character U+0000")
@@ -147,9 +147,10 @@ def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, reject
     """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as values, not as written."""
     rewritten = _Rewritten("a pyoxigraph store", OXIGRAPH_REWRITES)
     keeps_values = isinstance(store, ox.Store)
+    add_quad = quad_adder(triples, label)
     for quad in store:
         try:
-            add_quad(triples, quad, label, 0)
+            add_quad(quad, 0)
         except RefusedTermError as error:
             rejects.add(str(error), text=short(str(quad)))
             continue

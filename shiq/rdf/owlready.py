@@ -1,8 +1,8 @@
 """Triples of owlready2 ontologies and worlds, and what owlready2's loader dropped or changed.
 
-owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs, ignores inherited xml:lang, turns
-numbers into Python's, and so NaN into nothing. Nothing of that can be seen in the object; so an ontology loaded from a file is
-compared with that file.
+owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs, ignores inherited xml:lang,
+turns numbers into Python's, and so NaN into nothing. None of that can be seen in the object; so an ontology loaded from a file
+is compared with that file.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.objects import RDFLIB_REWRITES
+from shiq.rdf.objects import RDFLIB_REWRITES, check_term
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError
 from shiq.rdf.triples import Term, Triples, short, triple_text
 from shiq.rdf.vocabulary import ANNOTATIONS, IMPORTS, ONTOLOGY, TYPE, local_name
 from shiq.verdict import Leftover
+
+#: Gives the triples of a file, and what of it is no triple.
+Reread: TypeAlias = Callable[[str], tuple[Triples, Rejects]]
 
 _PLAIN = (0, 60)  # storids that stand for no datatype
 _EXTENSIONS = ("", ".nt", ".ntriples", ".rdf", ".owl")
@@ -46,9 +49,7 @@ def iris_of(value: Any) -> list[str]:
     return [iri for ontology in ontologies_of(value) for iri in (ontology.base_iri, ontology._orig_base_iri)]
 
 
-def read_owlready(
-    value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Callable[[str], Triples]
-) -> list[Leftover]:
+def read_owlready(value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Reread) -> list[Leftover]:
     """Reads an owlready2 ontology (with its imports) or world. ``reread`` gives the triples of a file, for comparison."""
     leftovers: list[Leftover] = []
     untouched = _made_here(value if type(value).__name__ == "World" else value.world)
@@ -56,7 +57,10 @@ def read_owlready(
         begun = len(triples)
         for row in ontology.graph._iter_triples():
             try:
-                triples.add(*_triple(row, ontology.world._unabbreviate, label))
+                triple = _triple(row, ontology.world._unabbreviate, label)
+                for term in triple:
+                    check_term(term)
+                triples.add(*triple)
             except RefusedTermError as error:
                 rejects.add(str(error), text=short(repr(row)))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
@@ -96,22 +100,21 @@ def _made_here(world: Any) -> bool:
     return added >= len(world.graph) - 1  # but for the header of the anonymous ontology
 
 
-def _lost(
-    ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Callable[[str], Triples]
-) -> Iterator[Leftover]:
+def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread) -> Iterator[Leftover]:
     path = _file_of(ontology)
     if path is None:
         if not untouched:
             yield Leftover(
                 "lossy-input",
-                f"the ontology {ontology.base_iri} may have been read by owlready2's loader, which drops property attributes, "
-                "rdf:parseType, inherited languages and slashes at the end of IRIs; its file is not known, so nothing can be compared",
+                f"the ontology {ontology.base_iri} may have been read by owlready2's loader, which drops property "
+                "attributes, rdf:parseType, inherited languages and slashes at the end of IRIs; its file is not known, so "
+                "nothing can be compared",
                 name,
                 hint="give the file instead of the owlready2 object",
             )
         return
     try:
-        written = reread(path)
+        written, rejects = reread(path)
     except InputError as error:
         yield Leftover(
             "lossy-input",
@@ -120,9 +123,11 @@ def _lost(
             hint="give the file instead of the owlready2 object",
         )
         return
+    yield from rejects.leftovers()
     held = Counter(_masked(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
-    for row in range(len(written)):
+    distinct = {triple: row for row, triple in enumerate(zip(written.subject, written.predicate, written.object))}
+    for row in distinct.values():
         key = _masked(written, row)
         if held[key] > 0:
             held[key] -= 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from shiq.functional import axiom_text
+from shiq.abox import ABox
 from shiq.model import (
     OWL,
     Assertion,
@@ -23,22 +22,19 @@ from shiq.model import (
     TBox,
 )
 from shiq.profile import split_assertions, split_axioms
+from shiq.rdf.accounts import Accounts, Finding, capped
 from shiq.rdf.assemble import build_abox
-from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve, undeclared
-from shiq.rdf.expressions import Expressions, Key
-from shiq.rdf.graph import Graph, build_graph
-from shiq.rdf.kinds import Kinds, find_kinds
-from shiq.rdf.load import Loaded, Progress, Stated, load, settle_imports
-from shiq.rdf.mapping import Mapped, Mapping, map_graph, unattached
-from shiq.rdf.surroundings import Surroundings, check_imports, survey
-from shiq.rdf.triples import Triples, short
-from shiq.rdf.vocabulary import NearMisses
+from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
+from shiq.rdf.expressions import Expressions
+from shiq.rdf.graph import build_graph
+from shiq.rdf.kinds import find_kinds
+from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
+from shiq.rdf.mapping import map_graph, unattached
+from shiq.rdf.surroundings import check_imports, survey
+from shiq.rdf.triples import LITERAL, Triples
+from shiq.rdf.vocabulary import TYPE, NearMisses
 from shiq.reading import Reading
 from shiq.signature import signature_of
-from shiq.verdict import Leftover
-
-#: More leftovers of one kind are only counted.
-MOST_SHOWN = 1000
 
 
 def read_ontology(sources: Sequence[object], *, progress: Progress | None = None, scope: str = "t") -> Reading:
@@ -50,16 +46,13 @@ def read_ontology(sources: Sequence[object], *, progress: Progress | None = None
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(sources, scope, progress)
-    reader = _Reader(loaded, loaded.signature, set())
-    mapping = reader.map()
-    axioms = dict.fromkeys(item.value for item in (*loaded.axioms, *mapping.axioms))
+    reader = _Reader(loaded, loaded.signature, (), whole=True)
+    axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
     inside, reported = split_axioms(list(axioms))
-    findings: Findings = defaultdict(list)
-    for axiom, kind, message in reported:
-        findings[axiom].append((kind, message, ""))
-    reader.account(loaded.axioms, mapping.axioms, "axiom", findings)
-    return reader.finish(TBox(tuple(dict.fromkeys(inside)), known), known, inside, mapping)
+    findings = _findings(reported)
+    reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
+    return reader.finish(TBox(tuple(dict.fromkeys(inside)), known), known, inside)
 
 
 def read_assertions(
@@ -80,194 +73,153 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(sources, scope, progress)
-    reader = _Reader(loaded, signature | loaded.signature, set(ontologies))
-    mapping = reader.map()
+    reader = _Reader(loaded, signature | loaded.signature, ontologies, whole=False)
     own = set(axioms)
-    hint = "an axiom belongs into the TBox: give its file with it"
-    findings: Findings = {
-        item.value: [("tbox-axiom", f"a TBox axiom among assertions: {type(item.value).__name__}", hint)]
-        for item in (*loaded.axioms, *mapping.axioms)
-        if item.value not in own
+    findings: dict[Axiom | Assertion, list[Finding]] = {
+        axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
+        for axiom in reader.axioms()
+        if axiom not in own
     }
-    reader.account(loaded.axioms, mapping.axioms, "axiom", findings)
+    reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     notes = reader.kinds.annotation_properties - signature.object_properties - signature.data_properties
     known = replace(signature, annotation_properties=signature.annotation_properties | notes)
-    return reader.finish(TBox((), Signature()), known, list(axioms), mapping)
+    return reader.finish(TBox(), known, list(axioms))
 
 
-@dataclass
+def _findings(reported: Iterable[tuple[Axiom | Assertion, str, str]]) -> dict[Axiom | Assertion, list[Finding]]:
+    findings: dict[Axiom | Assertion, list[Finding]] = defaultdict(list)
+    for value, kind, message in reported:
+        findings[value].append((kind, message, ""))
+    return findings
+
+
 class _Reader:
-    """The steps from loaded sources to a `Reading`, and the accounts kept on the way."""
+    """From loaded sources to a `Reading`: first what the graph says, then, once the caller has sorted the axioms, the rest."""
 
-    loaded: Loaded
-    base: Signature
-    ontologies: set[str]
-    leftovers: list[Leftover] = field(default_factory=list)
-    ledger: Counter[str] = field(default_factory=Counter)
-    graph: Graph = field(default_factory=Graph)
-    kinds: Kinds = field(default_factory=Kinds)
-    around: Surroundings = field(default_factory=Surroundings)
-
-    @property
-    def triples(self) -> Triples:
-        return self.loaded.triples
-
-    @cached_property
-    def expressions(self) -> Expressions:
-        return Expressions(self.graph, self.kinds)
-
-    @cached_property
-    def individuals(self) -> set[str]:
-        return individuals_of(self.triples)
-
-    # --- first: what the graph says ---
-
-    def map(self) -> Mapping:
-        """The axioms and rarer assertions; vocabulary, headers, imports and unknown words are accounted for."""
-        triples = self.triples
+    def __init__(self, loaded: Loaded, base: Signature, ontologies: Iterable[str], *, whole: bool) -> None:
+        self.loaded = loaded
+        self.triples = triples = loaded.triples
         self.read = len(triples)
-        self.graph = build_graph(triples, graph_rows(triples).tolist())
-        self.around = survey(self.graph, triples)
-        self.leftovers += self.around.leftovers
-        self._imply()
-        self.kinds, problems = find_kinds(self.graph, self.base)
+        self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
+        self._individuals: set[str] | None = None
+        self.around = survey(graph, triples)
+        self.reified = self._imply()
+        self.kinds, problems = find_kinds(graph, base)
+        self.accounts = Accounts(triples, graph, Expressions(graph, self.kinds))
+        self.accounts.leftovers += self.around.leftovers
         for problem in problems:
-            row = self.graph.rows[problem.index]
-            self.leftovers.append(
-                triples.leftover(problem.kind, problem.message, row, hint=problem.hint, count=problem.count)
-            )
-        self.ontologies |= self.loaded.ontologies | self.around.ontologies | self._versions()
-        self.leftovers += check_imports(self.graph, triples, self.ontologies)
-        settle_imports(self.loaded, self.ontologies)
-        return map_graph(self.graph, self.kinds, self.expressions, lambda name: name in self.individuals)
+            self.accounts.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
+        self.ontologies = frozenset((*ontologies, *loaded.ontologies, *self.around.headers, *_versions(triples)))
+        self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
+        settle_imports(loaded, self.ontologies)
+        expressions = self.accounts.expressions
+        self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=whole)
 
-    def _imply(self) -> None:
-        """Adds the triples that reified axioms stand for, where they are not there themselves."""
-        self.reified: list[tuple[int, list[int]]] = []
+    def _imply(self) -> list[tuple[int, list[int]]]:
+        """Adds the triples that annotated axioms stand for, where they are not there themselves; for those in the graph, the
+        triple and the triples that say so."""
+        reified = []
         for subject, predicate, value, indexes in self.around.implied:
             row = self.graph.rows[indexes[0]]
             if is_for_graph(predicate, value):
-                self.reified.append((self.graph.add(subject, predicate, value, row, 0), indexes))
+                reified.append((self.graph.add(subject, predicate, value, row, 0), indexes))
             else:
                 self.triples.imply(subject, predicate, value, row)
                 self.graph.assign(indexes, "annotation")
+        return reified
 
-    def _versions(self) -> set[str]:
-        triples = self.triples
-        rows = np.flatnonzero(column(triples.predicate) == triples.ids.get(OWL + "versionIRI", -1)).tolist()
-        return {str(triples.terms[triples.object[row]]) for row in rows}
+    def _typed(self) -> set[str]:
+        if self._individuals is None:
+            self._individuals = individuals_of(self.triples)
+        return self._individuals
 
-    # --- then: where each axiom and assertion goes ---
+    def axioms(self) -> list[Axiom]:
+        """Every axiom, as often as it was read."""
+        return [*(item.value for item in self.loaded.axioms), *(item.value for item in self.mapping.axioms)]
 
-    def account(
-        self, stated: Sequence[Stated[V]], mapped: Sequence[Mapped[V]], bucket: str, findings: Mapping_[V, list[Finding]]
-    ) -> None:
-        """Puts the triples of each value into ``bucket``, or into that of the first finding about it; reports findings."""
-        told: dict[tuple[V, str], int] = {}
-        done: set[Key] = set()
-
-        def report(value: V, place: tuple[str, int], count: int) -> None:
-            for i, (kind, message, hint) in enumerate(findings[value]):
-                key = (value, message)
-                at = told.setdefault(key, len(self.leftovers))
-                if at < len(self.leftovers):
-                    self.leftovers[at] = replace(self.leftovers[at], count=self.leftovers[at].count + (0 if i else count))
-                else:
-                    self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, 1 if i else max(count, 1)))
-
-        for item in stated:
-            found = findings.get(item.value)
-            self.ledger[f"leftover:{found[0][0]}" if found else bucket] += 1
-            if found:
-                report(item.value, (item.source, item.line), 1)
-        for wanted in (False, True):
-            for one in mapped:
-                found = findings.get(one.value)
-                if bool(found) is wanted:
-                    where = f"leftover:{found[0][0]}" if found else bucket
-                    count = self.graph.assign((one.main, *one.triples), where)
-                    count += self.graph.assign(self.expressions.triples_of(one.keys, done), where)
-                    if found:
-                        report(one.value, self.triples.place(self.graph.rows[one.main]), count)
-        placed = {value for value, _ in told}
-        for value, found in findings.items():
-            if value not in placed:  # rewritten on the way: its triples are accounted for under what it was
-                self.leftovers += (Leftover(kind, message, text=_text(value), hint=hint) for kind, message, hint in found)
-
-    def finish(self, tbox: TBox, known: Signature, axioms: Sequence[Axiom], mapping: Mapping) -> Reading:
-        """The ABox, and everything that is left."""
-        triples, graph = self.triples, self.graph
+    def finish(self, tbox: TBox, known: Signature, axioms: Sequence[Axiom]) -> Reading:
+        """The reading, with ``known`` as the vocabulary that data may use."""
+        graph, accounts, mapping = self.graph, self.accounts, self.mapping
         bulk = resolve(
-            triples,
+            self.triples,
             known,
             headers=self.around.headers,
             nodes=self.around.nodes,
-            individuals=lambda: self.individuals,
+            individuals=self._typed,
             counted=self.read,
         )
-        stated = [*self.loaded.assertions, *self._built_in(bulk)]
-        values = dict.fromkeys(item.value for item in (*stated, *mapping.assertions))
+        stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
+        values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])
         inside, reported = split_assertions(list(values), axioms)
-        findings: Findings = defaultdict(list)
-        for assertion, kind, message in reported:
-            findings[assertion].append((kind, message, ""))
-        self._undeclared(values, known, findings)
-        self.account(stated, mapping.assertions, "assertion", findings)
+        findings = _findings(reported)
+        for item, message in mapping.suspects:
+            hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
+            findings[item.value].append(("malformed", message, hint))
+        for value, finding in _unknown_names(values, known):
+            findings[value].append(finding)
+        accounts.settle(stated, mapping.assertions, "assertion", findings)
         graph.assign(mapping.annotations, "annotation")
         for failure in mapping.failures:
-            count = graph.assign(graph.reachable(failure.main), f"leftover:{failure.kind}")
-            row = graph.rows[failure.main]
-            self.leftovers.append(
-                triples.leftover(failure.kind, failure.message, row, hint=failure.hint, count=max(count, 1))
-            )
-        for group in unattached(graph):
-            count = sum(graph.copies[i] for i in group)
-            message = "triples of a class expression or list that no axiom uses"
-            self.leftovers.append(triples.leftover("unattached", message, graph.rows[group[0]], count=count))
+            accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
         for main, indexes in self.reified:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
-        abox = self._abox(bulk, inside)
-        ledger = self.loaded.ledger + bulk.ledger + self.ledger + graph.ledger()
+        for group in unattached(graph):
+            if count := sum(graph.copies[i] for i in group):
+                message = "triples of a class expression or list that no axiom uses"
+                accounts.leave("unattached", message, group[0], count=count)
+        counts = self.loaded.ledger
+        for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
+            counts.update(ledger)
         return Reading(
             tbox,
-            abox,
-            tuple(_capped((*self.loaded.leftovers, *self.leftovers, *bulk.leftovers))),
-            ledger,
+            _abox(self.triples, bulk, inside),
+            tuple(capped((*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers))),
+            +counts,
             tuple(self.loaded.sources),
-            frozenset(self.ontologies),
+            self.ontologies,
         )
 
-    def _built_in(self, bulk: Bulk) -> Iterable[Stated[Assertion]]:
-        """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
-        terms = self.triples.terms
-        for row in bulk.built_in.tolist():
-            subject, predicate = str(terms[self.triples.subject[row]]), str(terms[self.triples.predicate[row]])
-            value = terms[self.triples.object[row]]
-            made: Assertion = (
-                DataPropertyAssertion(DataProperty(predicate), subject, value)
-                if isinstance(value, Literal)
-                else ObjectPropertyAssertion(ObjectProperty(predicate), subject, value)
-            )
-            yield Stated(made, *self.triples.place(row))
 
-    def _undeclared(self, values: Iterable[Assertion], known: Signature, findings: Findings) -> None:
-        """Names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
-        for value in values:
-            used = signature_of((value,))
-            unknown = [("class", iri) for iri in sorted(used.classes - known.classes)]
-            properties = known.object_properties | known.data_properties
-            unknown += (("property", iri) for iri in sorted((used.object_properties | used.data_properties) - properties))
-            for what, iri in unknown:
-                near = NearMisses(known.classes if what == "class" else properties)
-                findings[value].append(("undeclared", *undeclared_name(what, iri, near)))
+def _versions(triples: Triples) -> set[str]:
+    rows = np.flatnonzero(column(triples.predicate) == triples.ids.get(OWL + "versionIRI", -1)).tolist()
+    return {str(triples.terms[triples.object[row]]) for row in rows}
 
-    def _abox(self, bulk: Bulk, assertions: Iterable[Assertion]) -> ABox:
-        """The ABox; what became a plain assertion by rewriting joins the rows."""
-        others: list[Assertion] = []
-        added: dict[str, list[int]] = {"class": [], "role": [], "data": []}
-        for assertion in assertions:
-            match assertion:
-                case ClassAssertion(Class(iri), individual):
-                    row = self.triples.imply(individual, TYPE, iri, 0)
-                    added["class"].append(row)
-        return build_abox(self.triples, bulk.classes, bulk.roles, bulk.data, others)
+
+def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[Assertion]]:
+    """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
+    for row in bulk.built_in.tolist():
+        subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
+        value = triples.terms[triples.object[row]]
+        made: Assertion = (
+            DataPropertyAssertion(DataProperty(predicate), subject, value)
+            if isinstance(value, Literal)
+            else ObjectPropertyAssertion(ObjectProperty(predicate), subject, value)
+        )
+        yield Stated(made, *triples.place(row))
+
+
+def _unknown_names(values: Iterable[Assertion], known: Signature) -> Iterator[tuple[Assertion, Finding]]:
+    """The names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
+    properties = known.object_properties | known.data_properties
+    near_class, near_property = NearMisses(known.classes), NearMisses(properties)
+    for value in values:
+        used = signature_of((value,))
+        for iri in sorted(used.classes - known.classes):
+            yield value, ("undeclared", *unknown_name("class", iri, near_class))
+        for iri in sorted((used.object_properties | used.data_properties) - properties):
+            yield value, ("undeclared", *unknown_name("property", iri, near_property))
+
+
+def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[Assertion]) -> ABox:
+    """The ABox of the rows and of ``assertions``; of these, what is plain joins the rows."""
+    begun = len(triples)
+    others = [assertion for assertion in assertions if not add_row(triples, assertion)]
+    classes, roles, data = bulk.classes, bulk.roles, bulk.data
+    if len(triples) > begun:
+        added = np.arange(begun, len(triples))
+        types = column(triples.predicate)[added] == triples.id(TYPE)
+        literals = np.array([triples.kinds[i] == LITERAL for i in column(triples.object)[added]], dtype=bool)
+        classes = np.append(classes, added[types])
+        roles = np.append(roles, added[~types & ~literals])
+        data = np.append(data, added[literals])
+    return build_abox(triples, classes, roles, data, others)

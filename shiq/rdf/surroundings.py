@@ -29,11 +29,10 @@ _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 
 @dataclass
 class Surroundings:
-    """``headers``: names of ontologies; ``ontologies``: these and their versions; ``nodes``: axioms that are nodes themselves, so
-    that what else is said of them annotates the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so."""
+    """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that what else is said of them annotates
+    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so."""
 
     headers: set[str] = field(default_factory=set)
-    ontologies: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     implied: list[tuple[str, str, Term, list[int]]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
@@ -48,7 +47,6 @@ def survey(graph: Graph, triples: Triples) -> Surroundings:
             continue
         if value == ONTOLOGY:
             found.headers.add(subject)
-            found.ontologies.add(subject)
             graph.assign([i], "annotation")
         elif value in AXIOM_NODES:
             found.nodes.add(subject)
@@ -105,9 +103,8 @@ def _rules(graph: Graph, triples: Triples, found: Surroundings) -> None:
         found.nodes |= nodes
         count = graph.assign(indexes, "leftover:outside-shiq")
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
-        found.leftovers.append(
-            triples.leftover("outside-shiq", f"{rules} SWRL rules: rules are outside SHIQ(D)", graph.rows[indexes[0]], count=count)
-        )
+        message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
+        found.leftovers.append(triples.leftover("outside-shiq", message, graph.rows[indexes[0]], count=count))
 
 
 def check_imports(graph: Graph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:

@@ -40,13 +40,26 @@ class RefusedTermError(Exception):
     """A term that RDF 1.1 does not have."""
 
 
-def add_quad(triples: Triples, quad: ox.Quad | ox.Triple, label: Labels, line: int) -> None:
-    """Adds a triple that pyoxigraph read. Raises: RefusedTermError, and then nothing is added."""
-    subject, predicate, value = quad.subject, quad.predicate, quad.object
-    if isinstance(value, ox.Literal):
-        triples.add(_resource(subject, label), predicate.value, literal_of(value), line)
-    else:
-        triples.add(_resource(subject, label), predicate.value, _resource(value, label), line)
+def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None]:
+    """A function that adds a triple that pyoxigraph read, and its line. It raises RefusedTermError, and then adds nothing."""
+    ids, new, add = triples.ids, triples.id, triples.add_ids
+
+    def resource(term: object) -> int:
+        if isinstance(term, ox.NamedNode):
+            value = term.value
+        elif isinstance(term, ox.BlankNode):
+            value = label(term.value)
+        else:
+            raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
+        found = ids.get(value)
+        return new(value) if found is None else found
+
+    def add_quad(quad: ox.Quad, line: int) -> None:
+        value = quad.object
+        target = new(literal_of(value)) if isinstance(value, ox.Literal) else resource(value)
+        add(resource(quad.subject), resource(quad.predicate), target, line)
+
+    return add_quad
 
 
 def literal_of(value: ox.Literal) -> Literal:
@@ -56,11 +69,3 @@ def literal_of(value: ox.Literal) -> Literal:
     if "\0" in value.value:
         raise RefusedTermError("a literal with the character U+0000")
     return Literal(value.value, value.datatype.value, (value.language or "").lower())
-
-
-def _resource(term: object, label: Labels) -> str:
-    if isinstance(term, ox.NamedNode):
-        return term.value
-    if isinstance(term, ox.BlankNode):
-        return label(term.value)
-    raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")

@@ -21,19 +21,16 @@ IRI, BLANK, LITERAL = 0, 1, 2
 LONGEST_TEXT = 300
 
 
-def term_kind(value: Term) -> int:
-    if isinstance(value, Literal):
-        return LITERAL
-    return BLANK if value.startswith("_:") else IRI
-
-
 @dataclass
 class Triples:
-    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows."""
+    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows.
+
+    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
     kinds: bytearray = field(default_factory=bytearray)
+    datatypes: set[str] = field(default_factory=set)
     subject: array[int] = field(default_factory=lambda: array("i"))
     predicate: array[int] = field(default_factory=lambda: array("i"))
     object: array[int] = field(default_factory=lambda: array("i"))
@@ -50,7 +47,11 @@ class Triples:
         if found is None:
             found = self.ids[value] = len(self.terms)
             self.terms.append(value)
-            self.kinds.append(term_kind(value))
+            if isinstance(value, Literal):
+                self.kinds.append(LITERAL)
+                self.datatypes.add(value.datatype)
+            else:
+                self.kinds.append(BLANK if value.startswith("_:") else IRI)
         return found
 
     def begin(self, name: str) -> None:

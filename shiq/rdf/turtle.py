@@ -10,7 +10,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.rdf.lines import message_of
 from shiq.rdf.rejects import Rejects
-from shiq.rdf.terms import Labels, RefusedTermError, add_quad
+from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
 from shiq.rdf.triples import Triples
 from shiq.sources import FileSource
 
@@ -23,21 +23,22 @@ class _Feed:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._rest = b""
+        self._at = 0
+        self._bytes = self.text = b""
         self.line = 0
-        self.text = b""
 
     def read(self, size: int = -1) -> bytes:
-        if not self._rest:
-            self._rest = self._stream.readline()
-            self.line += bool(self._rest)
-            self.text = self._rest
+        if self._at == len(self._bytes):
+            self.text = self._bytes = self._stream.readline()
+            self._at = 0
+            self.line += bool(self.text)
             try:
-                self._rest.decode("utf-8")
+                self.text.decode("utf-8")
             except UnicodeDecodeError:
-                self._rest = self._rest.decode("utf-8", "replace").replace("\ufffd", "\0").encode("utf-8")
-        piece = self._rest if size < 0 else self._rest[:size]
-        self._rest = self._rest[len(piece) :]
+                self._bytes = self.text.decode("utf-8", "replace").replace("\ufffd", "\0").encode("utf-8")
+        end = len(self._bytes) if size < 0 else min(self._at + size, len(self._bytes))
+        piece = self._bytes[self._at : end]
+        self._at = end
         return piece
 
 
@@ -50,13 +51,14 @@ def read_turtle(
     """
     begun = len(triples)
     last = (0, "")
+    add_quad = quad_adder(triples, label)
     with source.open() as stream:
         feed = _Feed(stream)
         parser = ox.parse(feed, format=ox.RdfFormat.TURTLE, base_iri=source.iri)  # type: ignore[arg-type]
         while rejects.total < _MOST_ERRORS:
             try:
                 for quad in parser:
-                    add_quad(triples, quad, label, feed.line)
+                    add_quad(quad, feed.line)
                     if progress is not None and not len(triples) % 65536:
                         progress(source.name, len(triples) - begun)
                 break

@@ -25,10 +25,11 @@ def _names(namespace: str, text: str) -> frozenset[str]:
 DATATYPES = (
     _names(
         XSD,
-        "string normalizedString token language Name NCName NMTOKEN boolean decimal integer nonNegativeInteger nonPositiveInteger "
-        "positiveInteger negativeInteger long int short byte unsignedLong unsignedInt unsignedShort unsignedByte double float "
+        "string normalizedString token language Name NCName NMTOKEN boolean decimal integer nonNegativeInteger positiveInteger "
+        "nonPositiveInteger negativeInteger long int short byte unsignedLong unsignedInt unsignedShort unsignedByte double float "
         "date time dateTime dateTimeStamp gYear gYearMonth gMonthDay gMonth gDay duration yearMonthDuration dayTimeDuration "
-        "hexBinary base64Binary anyURI QName NOTATION ID IDREF IDREFS ENTITY ENTITIES NMTOKENS anyType anySimpleType anyAtomicType",
+        "hexBinary base64Binary anyURI QName NOTATION ID IDREF IDREFS ENTITY ENTITIES NMTOKENS anyType anySimpleType "
+        "anyAtomicType",
     )
     | _names(RDF, "PlainLiteral XMLLiteral HTML JSON langString dirLangString")
     | _names(OWL, "real rational")
@@ -82,6 +83,8 @@ OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeCompl
 #: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing declares.
 PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {RDFS + "member"}
 PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(RDFS, "Container Proposition")
+#: Reserved classes that may stand in axioms like any other.
+ORDINARY_CLASSES = PLAIN_CLASSES | {RDF + "List"}
 #: ``x rdf:type …`` that says no more than that x is an individual.
 INDIVIDUAL_TYPES = frozenset((OWL + "Thing", OWL + "NamedIndividual", RDFS + "Resource"))
 _STRUCTURE = _names(
@@ -139,11 +142,16 @@ def local_name(iri: str) -> str:
 
 
 def nearest_known(iri: str) -> str:
-    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``; "" if none is near."""
-    by_name = {local_name(term).lower(): term for term in sorted(KNOWN, reverse=True)}
-    exact = by_name.get(local_name(iri).lower())
-    near = [exact] if exact else [by_name[name] for name in get_close_matches(local_name(iri).lower(), by_name, 1, 0.75)]
-    return _prefixed(near[0]) if near else ""
+    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``, in its own namespace if possible; "" if none."""
+    name = local_name(iri).lower()
+    own = next(namespace for namespace in NAMESPACES if iri.startswith(namespace))
+    for cutoff in (1.0, 0.75):
+        for namespace in (own, *NAMESPACES):
+            names = {local_name(term).lower(): term for term in sorted(KNOWN) if term.startswith(namespace)}
+            near = get_close_matches(name, names, 1, cutoff)
+            if near:
+                return _prefixed(names[near[0]])
+    return ""
 
 
 def _prefixed(iri: str) -> str:
@@ -166,5 +174,5 @@ class NearMisses:
         name = local_name(iri).lower()
         if name in self._by_name:
             return self._by_name[name]
-        near = get_close_matches(name, self._by_name, 1, 0.8)
+        near = get_close_matches(name, self._by_name, 1, 0.8 if len(name) > 5 else 0.6)
         return self._by_name[near[0]] if near else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -19,7 +20,7 @@ from shiq.errors import InputError
 from shiq.model import OWL, RDF
 from shiq.rdf.lines import message_of
 from shiq.rdf.rejects import Rejects
-from shiq.rdf.terms import Labels, RefusedTermError, add_quad
+from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
 from shiq.rdf.triples import Triples
 from shiq.sources import FileSource
 
@@ -27,6 +28,7 @@ from shiq.sources import FileSource
 LONGEST_ENTITY = 512
 MOST_ENTITIES = 1000
 _REFERENCE = re.compile(r"&|%[A-Za-z_:]")
+_TAG = re.compile(rb"<([^\s/>]+)")
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
 _FEED_BYTES = 1 << 16
 
@@ -51,54 +53,57 @@ def read_xml(
 ) -> None:
     """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line, after what stands before it.
 
-    Raises: InputError for XML that is not RDF/XML, for entities that are not plain abbreviations, and where nothing could be read.
+    Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations, and where nothing could be read.
     """
     data = _utf8(source)
     document = _examine(source.name, data)
     begun = len(triples)
+    add_quad = quad_adder(triples, label)
     if document.error:
         rejects.add(f"not well-formed XML: {document.error}", document.error_line, _line_at(data, document.error_line))
         data = data[: document.error_at]
     try:
-        for quad, line in _quads(data, source.iri):
-            add_quad(triples, quad, label, line)
+        feed = _Feed(data)
+        for quad in _quads(feed, source.iri):
+            add_quad(quad, feed.line)
             if progress is not None and not len(triples) % 65536:
                 progress(source.name, len(triples) - begun)
-    except (SyntaxError, RefusedTermError) as error:
-        if not document.error:
-            triples.cut(begun)
-            _read_pieces(source, data, document, triples, label, rejects)
-        elif not isinstance(error, SyntaxError):
-            rejects.add(str(error))
+    except (SyntaxError, RefusedTermError):
+        triples.cut(begun)
+        _read_pieces(source, data, _examine(source.name, data, elements=True), add_quad, rejects)
     if document.error and len(triples) == begun:
         raise InputError(
-            f"{source.name}, line {document.error_line}: not well-formed XML, and nothing before it is a triple: {document.error}",
+            f"{source.name}, line {document.error_line}: not well-formed XML, and no triple before it: {document.error}",
             "Check the file; is it cut short, or something else than RDF/XML?",
         )
     if progress is not None:
         progress(source.name, len(triples) - begun)
 
 
-def _read_pieces(source: FileSource, data: bytes, document: _Document, triples: Triples, label: Labels, rejects: Rejects) -> None:
-    """Each top-level element as a document of its own, so that an error ends with the element it is in."""
-    if not document.starts or document.root != RDF + "RDF":
+def _read_pieces(
+    source: FileSource, data: bytes, document: _Document, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects
+) -> None:
+    """Each top-level element as a document of its own, so that an error ends with the element it is in.
+
+    Where the document breaks off, the last piece does too: that is told already.
+    """
+    opening, closing = data[: document.starts[0] if document.starts else 0], document.root_end_tag
+    bounds = list(zip(document.starts, document.lines, [*document.starts[1:], document.end]))
+    if not bounds or document.root != RDF + "RDF":
+        opening = closing = b""
         bounds = [(0, 1, len(data))]
-        opening, closing = b"", b""
-    else:
-        bounds = list(zip(document.starts, document.lines, [*document.starts[1:], document.end]))
-        opening, closing = data[: document.starts[0]], document.root_end_tag
-    above = opening.count(b"\n")
+    above = opening.count(b"\n") + 1
     for start, line, end in bounds:
-        at = line
+        piece = opening + data[start:end] + closing
+        feed = _Feed(piece)
         try:
-            for quad, seen in _quads(opening + data[start:end] + closing, source.iri):
-                at = line + max(seen - above - 1, 0)
-                add_quad(triples, quad, label, at)
-        except SyntaxError as error:
-            at = line + max(_failing_line(opening + data[start:end] + closing, source.iri) - above - 1, 0)
-            rejects.add(message_of(error), at, _line_at(data, at), "the rest of this element was not read")
-        except RefusedTermError as error:
-            rejects.add(str(error), at, _line_at(data, at), "the rest of this element was not read")
+            for quad in _quads(feed, source.iri):
+                add_quad(quad, line + max(feed.line - above, 0))
+        except (SyntaxError, RefusedTermError) as error:
+            if not (document.error and end == document.end):
+                reached = max(feed.line, above)
+                text = piece.split(b"\n")[reached - 1].decode("utf-8", "backslashreplace")
+                rejects.add(message_of(error), line + reached - above, text, "the rest of this element was not read")
 
 
 class _Feed:
@@ -118,20 +123,8 @@ class _Feed:
         return piece
 
 
-def _quads(data: bytes, base: str) -> Iterator[tuple[ox.Quad, int]]:
-    feed = _Feed(data)
-    for quad in ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base):  # type: ignore[arg-type]
-        yield quad, feed.line
-
-
-def _failing_line(data: bytes, base: str) -> int:
-    feed = _Feed(data)
-    try:
-        for _ in ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base):  # type: ignore[arg-type]
-            pass
-    except SyntaxError:
-        return feed.line
-    return 0
+def _quads(feed: _Feed, base: str) -> Iterator[ox.Quad]:
+    return iter(ox.parse(feed, format=ox.RdfFormat.RDF_XML, base_iri=base))  # type: ignore[arg-type]
 
 
 def _line_at(data: bytes, line: int) -> str:
@@ -145,10 +138,8 @@ def _utf8(source: FileSource) -> bytes:
     encodings: list[str | None] = []
     parser = expat.ParserCreate()
     parser.XmlDeclHandler = lambda version, encoding, standalone: encodings.append(encoding)
-    try:
+    with suppress(expat.ExpatError, LookupError, ValueError):  # said by `_examine`, with its place
         parser.Parse(data[:_FEED_BYTES], False)
-    except (expat.ExpatError, LookupError, ValueError):
-        pass  # said by `_examine`, with its place
     encoding = (encodings[0] if encodings and encodings[0] else "utf-8").lower()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -162,7 +153,8 @@ def _utf8(source: FileSource) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
-def _examine(name: str, data: bytes) -> _Document:
+def _examine(name: str, data: bytes, *, elements: bool = False) -> _Document:
+    """What expat says of ``data``; where its top-level elements begin only if ``elements``, for that takes time."""
     document = _Document()
     parser = expat.ParserCreate(namespace_separator="")
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -200,6 +192,10 @@ def _examine(name: str, data: bytes) -> _Document:
         if not depth:
             document.root = tag
             _check_root(name, document)
+            qualified = _TAG.match(data, parser.CurrentByteIndex)
+            document.root_end_tag = b"</" + qualified[1] + b">" if qualified else b""
+            if not elements:
+                parser.StartElementHandler = parser.EndElementHandler = parser.StartNamespaceDeclHandler = None
         elif depth == 1:
             document.starts.append(parser.CurrentByteIndex)
             document.lines.append(parser.CurrentLineNumber)
@@ -210,8 +206,6 @@ def _examine(name: str, data: bytes) -> _Document:
         depth -= 1
         if not depth:
             document.end = parser.CurrentByteIndex
-            close = data.find(b">", document.end) + 1
-            document.root_end_tag = data[document.end : close]
 
     def namespace(prefix: str | None, uri: str | None) -> None:
         document.knows_rdf |= uri == RDF
@@ -226,7 +220,7 @@ def _examine(name: str, data: bytes) -> _Document:
     except expat.ExpatError as error:
         document.error = expat.errors.messages.get(error.code, str(error))
         document.error_line = error.lineno
-        document.error_at = parser.ErrorByteIndex
+        document.error_at = document.end = parser.ErrorByteIndex
     return document
 
 

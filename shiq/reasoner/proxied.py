@@ -1,6 +1,7 @@
 """Data on its way to a reasoner that must not see our literals: integers instead, or bounds where nothing can stand for it.
 
-The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it cannot number (an unknown
+The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`); ranges are sent as enumerations of these
+numbers, the one kind of range that HermiT 1.3.8 was never seen to get wrong. What it cannot number (an unknown
 datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that opaque ranges hold wherever
 that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them (if even that is consistent,
 so is the ontology). Between the two it is undetermined.
@@ -17,6 +18,7 @@ from shiq.model import (
     NOTHING,
     THING,
     TOP_DATATYPE,
+    XSD,
     Assertion,
     Axiom,
     ClassAssertion,
@@ -26,21 +28,28 @@ from shiq.model import (
     DataHasValue,
     DataMaxCardinality,
     DataMinCardinality,
+    DataOneOf,
     DataProperty,
     DataPropertyAssertion,
     DataPropertyRange,
     DataRange,
     DataSomeValuesFrom,
+    DatatypeRestriction,
+    DataUnionOf,
+    HasKey,
     Literal,
     NegativeDataPropertyAssertion,
     ObjectComplementOf,
     ObjectUnionOf,
     SubClassOf,
 )
-from shiq.reasoner.structure import data_of, parts, with_data
+from shiq.reasoner.structure import data_of, entities, parts, with_data
 from shiq.signature import is_reserved
 
 S = TypeVar("S", Axiom, Assertion)
+
+#: A larger enumeration is not sent.
+MOST_VALUES = 20_000
 
 _ONE_VALUE = (DataSomeValuesFrom, DataAllValuesFrom, DataHasValue, DataPropertyAssertion, NegativeDataPropertyAssertion)
 _COUNTED = (DataMinCardinality, DataMaxCardinality, DataExactCardinality)
@@ -60,7 +69,7 @@ class Bound(Enum):
 def proxied(
     theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], negated_ranges: bool = False
 ) -> tuple[list[Axiom], list[Assertion]]:
-    """``axioms`` and ``assertions`` over integers, consistent if and only if they are. Raises OpaqueData.
+    """``axioms`` and ``assertions`` over enumerated integers, consistent if and only if they are. Raises OpaqueData.
 
     rdfs:Literal becomes the integers that stand for something. Where the reasoner may have to negate a range by itself
     (``negated_ranges``: ¬∀f.D), every data property gets that as its range.
@@ -69,27 +78,56 @@ def proxied(
     if negated_ranges:
         properties = {part.iri for value in (*axioms, *assertions) for part in parts(value) if isinstance(part, DataProperty)}
         axioms += [DataPropertyRange(DataProperty(iri), TOP_DATATYPE) for iri in sorted(properties) if not is_reserved(iri)]
-    ranges, literals = data_of([*axioms, *assertions])
-    largest = 1 << values_needed([*axioms, *assertions]).bit_length()  # rounded up: the same text for more questions
-    proxies = theory.proxies(ranges, literals, largest)
+    values = [*axioms, *assertions]
+    ranges, literals = data_of(values)
+    needed = values_needed(values, together=bool(theory.roles.disjoint_data))
+    proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
     if proxies is None:
         raise OpaqueData(_why(theory, ranges, literals))
+    enumerated = {range: _enumerated(proxy) for range, proxy in proxies.range.items()}
     return (
-        [with_data(axiom, proxies.range, proxies.literal) for axiom in axioms],
-        [with_data(assertion, proxies.range, proxies.literal) for assertion in assertions],
+        [with_data(axiom, enumerated, proxies.literal) for axiom in axioms],
+        [with_data(assertion, enumerated, proxies.literal) for assertion in assertions],
     )
 
 
-def values_needed(values: Iterable[object]) -> int:
-    """More data values than one individual can be asked to have: every restriction and assertion at once, negated or not."""
-    total = 1
-    for value in values:
-        for part in parts(value):
-            if isinstance(part, _COUNTED):
-                total += part.cardinality + 1
-            elif isinstance(part, _ONE_VALUE):
-                total += 1
-    return total
+def values_needed(values: Sequence[object], together: bool) -> int:
+    """How many values of one kind (not told apart by any range) one individual may need.
+
+    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number in a ≥n, or a negated ≤n,
+    will do; unless properties are disjoint (``together``), when all of them may have to be met side by side, or there are keys,
+    which tell individuals apart by values.
+    """
+    counts = [part.cardinality + 1 for value in values for part in parts(value) if isinstance(part, _COUNTED)]
+    if any(isinstance(value, HasKey) for value in values):
+        individuals = sum(1 for kind, _ in entities(values) if kind == "individual")
+        return (individuals + 1) * (sum(counts) + _single_values(values))
+    return sum(counts) + _single_values(values) if together else max(counts, default=1)
+
+
+def _single_values(values: Sequence[object]) -> int:
+    return sum(1 for value in values for part in parts(value) if isinstance(part, _ONE_VALUE)) + 1
+
+
+def _enumerated(proxy: DataRange) -> DataRange:
+    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value. Raises OpaqueData if it is huge.
+
+    HermiT 1.3.8 intersects intervals wrongly: where two bounds are equal it looks only at one of them for being inclusive, so
+    that [59, 59] and the complement of [0, 59] have 59 in common.
+    """
+    intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, DataUnionOf) else (proxy,))]
+    if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
+        raise OpaqueData(f"a data range needs more than {MOST_VALUES} values")
+    numbers = [number for first, last in intervals for number in range(first, last + 1)]
+    return DataOneOf(tuple(Literal(str(number), XSD + "integer") for number in numbers))
+
+
+def _interval(proxy: DataRange) -> tuple[int, int]:
+    match proxy:
+        case DatatypeRestriction(_, ((lower, Literal(first)), (upper, Literal(last)))):
+            if (lower, upper) == (XSD + "minInclusive", XSD + "maxInclusive"):
+                return int(first), int(last)
+    raise TypeError(f"not an interval of integers: {proxy}")
 
 
 def ill_typed_refuted(theory: DataTheory, assertions: Iterable[Assertion]) -> list[Assertion]:
@@ -132,10 +170,12 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
             return SubClassOf(sub, _bounded(theory, sup, met))
         case ClassAssertion(expression, individual):
             return ClassAssertion(_bounded(theory, expression, met), individual)
-        case DataPropertyAssertion(property, subject, literal) if is_opaque(theory, literal):
-            return ClassAssertion(DataMinCardinality(1, property) if met else NOTHING, subject)
-        case NegativeDataPropertyAssertion(property, subject, literal) if is_opaque(theory, literal):
-            return ClassAssertion(THING if met else DataMaxCardinality(0, property), subject)
+        case DataPropertyAssertion(property, subject, positive):
+            if is_opaque(theory, positive):
+                return ClassAssertion(DataMinCardinality(1, property) if met else NOTHING, subject)
+        case NegativeDataPropertyAssertion(property, subject, negative):
+            if is_opaque(theory, negative):
+                return ClassAssertion(THING if met else DataMaxCardinality(0, property), subject)
     return value
 
 

@@ -1,0 +1,122 @@
+"""The engine `local`: the criteria over columns, in memory or from a store; a check fetches what its batch touches.
+
+Equal to `jobs.engines.memory` on every input; what is done per signature is `abox_ops`, what is done per individual is numpy.
+
+>>> from shiq.abox import abox_of
+>>> from shiq.model import Class, ClassAssertion, DisjointClasses, TBox
+>>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
+>>> base = LocalKnowledgeBase.build(tbox, abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom")]))
+>>> base.add_set(abox_of([ClassAssertion(Class("urn:Dog"), "urn:tom")]), abox_of([])).contradictory
+[('urn:tom',)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from abox_ops.engine import CRITERIA
+from jobs.engines.base import Base, LessBase, StoreBase, array_base
+from jobs.engines.calculus import Calculus
+from jobs.engines.clausal import Clausal, Found
+from jobs.engines.columns import Columns, array_table, unique
+from jobs.engines.graph import Graph
+from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
+from jobs.engines.labels import contained
+from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.published import Published, everything
+from jobs.engines.rows import ROW_COLUMNS
+from jobs.engines.touched import touched_by
+from jobs.engines.whole import Whole, batch_of, split
+from jobs.store import Store
+from shiq.abox import ABox
+from shiq.errors import UsageError
+from shiq.model import TBox
+from shiq.roles import RoleBox, role_box
+from simplify import SimplifiedTBox, simplify
+
+
+@dataclass(frozen=True, eq=False)
+class LocalKnowledgeBase:
+    """(T, A) on columns. See `abox_ops.engine.KnowledgeBase`."""
+
+    source: TBox
+    base: Base
+    roles: RoleBox
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        return cls(tbox, array_base(abox), role_box(tbox.axioms))
+
+    @classmethod
+    def from_store(cls, store: Store) -> LocalKnowledgeBase:
+        """Opens the snapshot of ``store``."""
+        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms))
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def index(self) -> Index:
+        if isinstance(self.base, StoreBase):
+            return stored_index(self.source, self.roles, self.base)
+        return build_index(self.source, self.roles, self.base)
+
+    @property
+    def simplified(self) -> SimplifiedTBox:
+        return self.index.simplified
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        if criterion not in CRITERIA:
+            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        names = self.base.names.copy()
+        batch = batch_of(self.base, insertions, names)
+        held, lacked = split(self.base, batch)
+        removed = self._removed(deletions, held)
+        if removed is not None:
+            reduced = LocalKnowledgeBase(self.source, LessBase(self.base, removed), self.roles)
+            return reduced.add_set(insertions, ABox(), criterion)
+        whole = Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+        return self._insert(whole, criterion)
+
+    def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
+        """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
+        if not len(deletions):
+            return None
+        gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
+        for name, rows in gone.items():
+            columns = ROW_COLUMNS[name]
+            again = contained([rows[c] for c in columns], [held[name][c] for c in columns])
+            gone[name] = {c: column[~again] for c, column in rows.items()}
+        return gone if any(len(rows["node"]) for rows in gone.values()) else None
+
+    def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
+        index = self.index
+        classes = unique(whole.inserted["class_assertions"].columns["class"])
+        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
+        known = set(index.extra)
+        extra = (*index.extra, *(x for x in brought if x not in known))
+        simplified = index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
+        touched = touched_by(whole, self.roles)
+        if criterion == "clausal":
+            calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels)
+            graph = Graph(whole, self.roles, index.equal, index.labels_of, index.merged)
+            found: Found = Clausal(index, calculus, graph, touched).run()
+        else:
+            tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
+            calculus = Calculus(tbox, whole.names)
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            if criterion == "definition7":
+                old = Graph(alone(self.base), self.roles, index.same, _no_labels)
+                found = Published(index, simplified, calculus, graph, old, touched).run()
+            else:
+                found = everything(index, calculus, graph, touched)
+        return LocalAddSet(calculus, index, whole, self.roles, found)
+
+
+def _no_labels(keys):  # type: ignore[no-untyped-def]
+    return np.zeros(len(keys), np.int64)

@@ -1,0 +1,317 @@
+"""The add set of the engine `local`: columns, written out as assertions and modules when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from abox_ops.add_set import Closure
+from abox_ops.engine import NamedModule
+from abox_ops.kept import kept_assertions
+from abox_ops.modules import Kept
+from abox_ops.quotient import Partition
+from abox_ops.told import EMPTY, Label
+from jobs.engines.calculus import Calculus
+from jobs.engines.clausal import Found
+from jobs.engines.columns import Columns, Ints, distinct, row_codes
+from jobs.engines.graph import flags
+from jobs.engines.grouping import components
+from jobs.engines.index import Index
+from jobs.engines.labels import contained
+from jobs.engines.rows import SAME
+from jobs.engines.whole import Whole
+from shiq.clause import ClausalTBox
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    NegativeObjectPropertyAssertion,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+from shiq.reasoner.protocol import Module
+from shiq.roles import RoleBox
+
+
+@dataclass(frozen=True, eq=False)
+class LocalAddSet:
+    """See `abox_ops.engine.AddSet`."""
+
+    calculus: Calculus
+    index: Index
+    whole: Whole
+    roles: RoleBox
+    found: Found
+
+    @property
+    def tbox(self) -> ClausalTBox:
+        return self.calculus.tbox
+
+    @property
+    def insertions(self) -> int:
+        return self.whole.insertions
+
+    @cached_property
+    def pulled_in(self) -> int:
+        return len(np.setdiff1d(self.found.seen, self.found.touched))
+
+    @cached_property
+    def contradictory(self) -> Sequence[tuple[str, ...]]:
+        members = self._members(self.found.contradictory)
+        return sorted(members[e] for e in self.found.contradictory.tolist())
+
+    def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
+        """The sorted members of each element, as terms."""
+        element, node = self.found.graph.nodes_of(elements)
+        found: dict[int, list[str]] = {}
+        for e, term in zip(element.tolist(), self.whole.terms_of(node)):
+            found.setdefault(e, []).append(term)
+        return {e: (terms[0],) if len(terms) == 1 else tuple(sorted(terms)) for e, terms in found.items()}
+
+    # --- modules -----------------------------------------------------------------------------------
+
+    @cached_property
+    def modules(self) -> Sequence[NamedModule]:
+        """The connected components of what is kept, in the order of their least members."""
+        found, graph = self.found, self.found.graph
+        rest = np.setdiff1d(found.seen, found.contradictory)
+        members = self._members(rest)
+        by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
+        rank = np.zeros(len(graph), np.int64)
+        rank[by_name] = np.arange(len(by_name))
+        edges = _distinct({"a": rank[found.edges["source"]], "role": found.edges["role"], "b": rank[found.edges["target"]]})
+        component = components(len(by_name), edges["a"], edges["b"])
+        order = np.argsort(component, kind="stable")
+        start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0])) if len(order) else order
+        parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
+        labels = [self.calculus.table.labels[i] for i in found.kept_labels[np.array(by_name, np.int64)].tolist()]
+        alone: dict[Label, Module] = {}
+        result = []
+        size = np.diff(np.concatenate([start, [len(order)]]))
+        for first, count in zip(order[start].tolist(), size.tolist()):
+            if count == 1 and first not in parts:
+                label = labels[first]
+                module = alone.get(label)
+                if module is None:
+                    module = alone[label] = Module((label[0],), (label[1],))
+                result.append(NamedModule(module, (members[by_name[first]],)))
+                continue
+            nodes = [first] if count == 1 else order[np.searchsorted(component[order], first) :][:count].tolist()
+            lists = parts.get(first, _NO_PARTS)
+            module = Module(tuple(labels[n][0] for n in nodes), tuple(labels[n][1] for n in nodes), *map(tuple, lists))
+            result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))
+        return result
+
+    def _parts(
+        self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray
+    ) -> dict[int, tuple[list, list, list, list, list]]:  # type: ignore[type-arg]
+        """Edges, negative edges, inequalities, data and negative data of each component that has any, sorted."""
+        graph = self.found.graph
+        within = np.zeros(len(component), np.int64)
+        first = np.searchsorted(component[order], component)
+        within[order] = np.arange(len(order))
+        node = (within - first).tolist()
+        parts: dict[int, tuple[list, list, list, list, list]] = {}  # type: ignore[type-arg]
+        of = component.tolist()
+
+        def part(i: int) -> tuple[list, list, list, list, list]:  # type: ignore[type-arg]
+            return parts.setdefault(of[i], ([], [], [], [], []))
+
+        roles = self.calculus.roles
+        for a, r, b in zip(*(edges[name].tolist() for name in ("a", "role", "b"))):
+            part(a)[0].append((node[a], roles[r], node[b]))
+        rep, place = graph.rep, rank.tolist()
+        for x, r, y in {(int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if r % 2 == 0}:
+            if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
+                part(place[x])[1].append((node[place[x]], roles[r], node[place[y]]))
+        apart = rest[rep[graph.different["source"]]] & rest[rep[graph.different["target"]]]
+        pairs = zip(*(rep[graph.different[name][apart]].tolist() for name in ("source", "target")))
+        for x, y in {(place[x], place[y]) for x, y in pairs}:
+            if of[x] == of[y] and node[x] <= node[y]:
+                part(x)[2].append((node[x], node[y]))
+        for x, p, value in self._kept_data():
+            part(place[x])[3].append((node[place[x]], p, value))
+        for x, p, value in {(int(rep[x]), p, value) for x, p, value in graph.rare.negative_data}:
+            if rest[x]:
+                part(place[x])[4].append((node[place[x]], p, value))
+        for lists in parts.values():
+            for i, values in enumerate(lists):
+                values.sort(key=repr if i > 2 else None)
+        return parts
+
+    def _kept_data(self) -> set[tuple[int, str, Literal]]:
+        rows, names = self.found.data, self.calculus.names.data_properties.values
+        values = self.whole.literals_of(rows["literal"])
+        return {(e, names[p], value) for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)}
+
+    # --- size and assertions -----------------------------------------------------------------------
+
+    @cached_property
+    def size(self) -> int:
+        """As many as `kept` gives, without writing them out."""
+        found, graph, whole = self.found, self.found.graph, self.whole
+        _element, node = graph.nodes_of(found.seen)
+        node.sort()
+        classes = whole.rows_of("class_assertions", node)
+        count = len(classes["node"])
+        edges = graph.edges
+        forward = edges["role"] % 2 == 0
+        source, role, target = graph.rep[edges["source"]][forward], edges["role"][forward], graph.rep[edges["target"]][forward]
+        kept = found.edges
+        count += int(contained([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum())
+        count += len(found.data["node"])
+        pairs = whole.rows_of("pairs", node)
+        told = pairs["kind"] % 2 == 0
+        other = graph.elements_of(pairs["neighbour"])
+        inside = flags(len(graph), found.seen)[other]
+        count += int((told & ((pairs["kind"] == SAME) | inside)).sum())
+        return count + self._complex_kept() + len(self._new_remedies())
+
+    def _complex_kept(self) -> int:
+        graph = self.found.graph
+        seen = flags(len(graph), self.found.seen)
+        count = 0
+        for element, node, assertion in graph.asserted_complex:
+            if seen[graph.rep[element]]:
+                match assertion:
+                    case NegativeObjectPropertyAssertion(_, first, second):
+                        mine = self.whole.terms_of(np.array([node]))[0] == first
+                        other = graph.elements_of(self.whole.nodes_of([second]))[0]
+                        count += bool(mine and other < len(seen) and seen[other])
+                    case _:
+                        count += 1
+        return count
+
+    def _new_remedies(self) -> list[tuple[int, str, bool]]:
+        """The remedies that are not asserted anyway."""
+        if not self.found.remedies:
+            return []
+        graph = self.found.graph
+        element, node = graph.nodes_of(self.found.seen)
+        order = np.argsort(node)
+        rows = self.whole.rows_of("class_assertions", node[order])
+        where = element[order][np.searchsorted(node[order], rows["node"])]
+        names = self.calculus.names.classes.values
+        asserted = {(e, names[c], True) for e, c in zip(where.tolist(), rows["class"].tolist())}
+        asserted |= {(int(graph.rep[e]), *literal) for e, literal, _ in graph.rare.literals}
+        return [remedy for remedy in self.found.remedies if remedy not in asserted]
+
+    def kept(self) -> Iterator[Assertion]:
+        """See `abox_ops.kept.kept_assertions`."""
+        found, graph = self.found, self.found.graph
+        others = np.array([e for e, _, _ in found.remedies], np.int64)
+        graph.gather(others)
+        members = self._members(np.union1d(found.seen, others))
+        elements: Partition[str] = Partition()
+        for terms in members.values():
+            elements.union_all(terms)
+        name = {e: terms[0] for e, terms in members.items()}
+        roles = self.calculus.roles
+        kept = Kept({})
+        kept.edges = {
+            (name[a], roles[r], name[b]) for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
+        }
+        kept.data = {(name[e], p, value) for e, p, value in self._kept_data()}
+        closure = Closure(
+            frozenset(name[e] for e in found.seen.tolist()),
+            {},
+            frozenset(),
+            frozenset(),
+            kept,
+            frozenset((name[e], iri, positive) for e, iri, positive in found.remedies),
+        )
+        return kept_assertions(closure, elements, self.about, self.roles)
+
+    # --- individuals -------------------------------------------------------------------------------
+
+    def about(self, individual: str) -> Sequence[Assertion]:
+        """See `abox_ops.engine.AddSet.about`."""
+        node = self.whole.nodes_of([individual])
+        if node[0] < 0:
+            return []
+        return sorted(self._about(node), key=repr)
+
+    def _about(self, node: Ints) -> Iterator[Assertion]:
+        whole, names = self.whole, self.whole.names
+        term = whole.terms_of(node)[0]
+        for c in whole.rows_of("class_assertions", node)["class"].tolist():
+            yield ClassAssertion(Class(names.classes.values[c]), term)
+        rows = whole.rows_of("half_edges", node)
+        for r, neighbour, other in zip(rows["role"].tolist(), rows["neighbour"].tolist(), whole.terms_of(rows["neighbour"])):
+            property_ = ObjectProperty(names.object_properties.values[r // 2])
+            if r % 2 == 0:
+                yield ObjectPropertyAssertion(property_, term, other)
+            elif neighbour != node[0]:
+                yield ObjectPropertyAssertion(property_, other, term)
+        rows = whole.rows_of("data_assertions", node)
+        for p, value in zip(rows["property"].tolist(), whole.literals_of(rows["literal"])):
+            yield DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
+        rows = whole.rows_of("pairs", node)
+        for kind, neighbour, other in zip(rows["kind"].tolist(), rows["neighbour"].tolist(), whole.terms_of(rows["neighbour"])):
+            make = SameIndividual if kind // 2 * 2 == SAME else DifferentIndividuals
+            if kind % 2 == 0:
+                yield make(term, other)
+            elif neighbour != node[0]:
+                yield make(other, term)
+        for _, assertion, _ in whole.complex_of(node):
+            yield assertion
+
+    def label(self, individual: str) -> Label:
+        """See `abox_ops.engine.AddSet.label`."""
+        found, labels = self.found, self.calculus.table.labels
+        node = self.whole.nodes_of([individual])
+        if node[0] < 0:
+            return EMPTY
+        element = int(found.graph.elements_of(node)[0])
+        if element < len(found.labelled) and found.labelled[element]:
+            return labels[int(found.labels[element])]
+        if self.whole.base.nodes_of([individual])[0] < 0:
+            return EMPTY
+        return self.index.calculus.table.labels[int(self.index.labels_of(self.index.equal.of(node))[0])]
+
+    @cached_property
+    def _inserted(self) -> frozenset[Assertion]:
+        return frozenset(self._inserted_assertions())
+
+    def _inserted_assertions(self) -> Iterator[Assertion]:
+        whole, names = self.whole, self.whole.names
+        tables = {name: dict(table.columns) for name, table in whole.inserted.items()}
+        rows: Columns = tables["class_assertions"]
+        for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
+            yield ClassAssertion(Class(names.classes.values[c]), term)
+        rows = tables["half_edges"]
+        forward = rows["role"] % 2 == 0
+        ends = (whole.terms_of(rows[end][forward]) for end in ("node", "neighbour"))
+        for r, subject, object_ in zip(rows["role"][forward].tolist(), *ends):
+            yield ObjectPropertyAssertion(ObjectProperty(names.object_properties.values[r // 2]), subject, object_)
+        rows = tables["data_assertions"]
+        values = whole.literals_of(rows["literal"])
+        for term, p, value in zip(whole.terms_of(rows["node"]), rows["property"].tolist(), values):
+            yield DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
+        rows = tables["pairs"]
+        forward = rows["kind"] % 2 == 0
+        ends = (whole.terms_of(rows[end][forward]) for end in ("node", "neighbour"))
+        for kind, first, second in zip(rows["kind"][forward].tolist(), *ends):
+            yield (SameIndividual if kind == SAME else DifferentIndividuals)(first, second)
+        yield from whole.inserted_complex()
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        return assertion in self._inserted
+
+
+_NO_PARTS: tuple[list, list, list, list, list] = ([], [], [], [], [])  # type: ignore[type-arg]
+
+
+def _distinct(rows: Columns) -> Columns:
+    if not len(rows["a"]):
+        return rows
+    kept = distinct(row_codes(*rows.values()))[2]
+    return {name: column[kept] for name, column in rows.items()}

@@ -1,0 +1,133 @@
+"""From an ABox and its index to the columns of the tables of a store, and from an index document back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from abox_ops.told import Label
+from jobs.engines.base import ArrayBase, array_base
+from jobs.engines.columns import Column, Columns, Ints
+from jobs.engines.grouping import Grouping
+from jobs.engines.index import Index
+from jobs.engines.rows import mentioned
+from jobs.store.numbering import local_rank, spread
+from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, literal_hash, term_hash
+from jobs.store.values import encode
+from shiq.abox import ABox
+from shiq.clause import ClausalTBox
+
+
+def numbered(abox: ABox) -> ArrayBase:
+    """``abox`` with its individuals, and then its literals, numbered so that what belongs together is near."""
+    known = mentioned(abox)
+    position = np.full(len(abox.individuals), -1, np.int64)
+    position[known] = np.arange(len(known))
+    terms = [abox.individuals[i] for i in known.tolist()]
+    rank = local_rank(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
+    by_node = np.argsort(rank[position[np.asarray(abox.data_subject)]], kind="stable")
+    used, first = np.unique(np.asarray(abox.data_literal)[by_node], return_index=True)
+    return array_base(abox, known[np.argsort(rank)], used[np.argsort(first)])
+
+
+# --- assertions ------------------------------------------------------------------------------------
+
+
+def base_tables(base: ArrayBase) -> dict[str, Columns]:
+    """The columns of the tables of assertions and of the dictionaries. Nodes are ranks in ``base`` and ids in the tables."""
+    ids = spread(base.nodes())
+    tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
+    data = tables["data_assertions"]
+    data["hash"] = literal_hash(base.literals)[data["literal"]]
+    values = [json.dumps(encode(assertion), ensure_ascii=False) for assertion in base.complex]
+    tables["complex"]["value"] = pa.array([values[i] for i in tables["complex"]["ordinal"].tolist()], pa.string())
+    hashes = term_hash(base.terms)
+    by_hash = np.argsort(hashes, kind="stable")
+    return {
+        **tables,
+        "individuals": {"node": ids, "term": pa.array(base.terms, pa.string())},
+        "terms": {"hash": hashes[by_hash], "node": ids[by_hash]},
+        "names": _names(base),
+        "literals": {
+            "literal": np.arange(len(base.literals), dtype=np.int64),
+            "lexical": pa.array([x.lexical for x in base.literals], pa.string()),
+            "datatype": pa.array([x.datatype for x in base.literals], pa.string()),
+            "language": pa.array([x.language for x in base.literals], pa.string()),
+        },
+    }
+
+
+def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
+    """``columns`` with ids in the place of ranks; they stay sorted."""
+    return {name: ids[column] if name in _NODES else column for name, column in columns.items()}
+
+
+_NODES = ("node", "neighbour", "element", "member", "group")
+
+
+def _names(base: ArrayBase) -> Columns:
+    names = base.names
+    lists = {
+        KIND_CLASS: names.classes.values,
+        KIND_OBJECT_PROPERTY: names.object_properties.values,
+        KIND_DATA_PROPERTY: names.data_properties.values,
+    }
+    return {
+        "kind": np.repeat(np.array(list(lists), np.int64), [len(iris) for iris in lists.values()]),
+        "id": np.concatenate([np.arange(len(iris), dtype=np.int64) for iris in lists.values()]),
+        "iri": pa.array([iri for iris in lists.values() for iri in iris], pa.string()),
+    }
+
+
+# --- the index -------------------------------------------------------------------------------------
+
+#: The groupings of an index; each has a table by member and one by group.
+GROUPINGS = ("same", "equal", "merged")
+
+
+def index_tables(index: Index) -> dict[str, Columns]:
+    """The columns of the tables that hold ``index``, over an `ArrayBase`."""
+    last = int(max((rows["element"].max() for rows in index.labels.scan() if len(rows["element"])), default=-1))
+    ids = spread(np.arange(last + 1, dtype=np.int64))
+    tables = {"elements": _with_ids(next(iter(index.labels.scan())), ids)}
+    for name in GROUPINGS:
+        groups: Grouping = getattr(index, name)
+        members = spread(
+            np.arange(int(max((r["member"].max() for r in groups.by_member.scan() if len(r["member"])), default=-1)) + 1)
+        )
+        tables[name] = _with_ids(next(iter(groups.by_member.scan())), members)
+        tables[f"{name}_members"] = _with_ids(next(iter(groups.by_group.scan())), members)
+    labels = index.calculus.table.labels
+    tables["labels"] = {
+        "label": np.arange(len(labels), dtype=np.int64),
+        "positive": pa.array([f"{label[0]:x}" for label in labels], pa.string()),
+        "negative": pa.array([f"{label[1]:x}" for label in labels], pa.string()),
+    }
+    return tables
+
+
+def read_labels(rows: Columns) -> list[Label]:
+    """The labels by number, from the table ``labels``."""
+    positive, negative = (rows[name].to_pylist() for name in ("positive", "negative"))
+    return [(int(p, 16), int(n, 16)) for p, n in zip(positive, negative)]
+
+
+def index_document(index: Index) -> dict[str, Any]:
+    """What else an index says, as JSON."""
+    return {
+        "extra": [encode(x) for x in index.extra],
+        "negated_roles": sorted([role.iri, role.inverted] for role in index.negated_roles),
+        "negated_properties": sorted(index.negated_properties),
+        "clauses": clauses_hash(index.simplified.clauses),
+    }
+
+
+def clauses_hash(tbox: ClausalTBox) -> str:
+    """What the labels of an index rest on: the atoms and clauses, as this version of the program makes them."""
+    return hashlib.sha256(
+        repr((tbox.atoms, [(c.body, c.head, c.role, c.branch_body, c.branch_head, c.at_most) for c in tbox.clauses])).encode()
+    ).hexdigest()

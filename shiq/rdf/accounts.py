@@ -1,0 +1,102 @@
+"""The ledger of one reading: every triple in one bucket, every leftover told once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
+
+from shiq.functional import axiom_text
+from shiq.model import Assertion, Axiom
+from shiq.rdf.expressions import Expressions, Key
+from shiq.rdf.graph import Graph
+from shiq.rdf.load import Stated
+from shiq.rdf.mapping import Mapped
+from shiq.rdf.triples import Triples, short
+from shiq.verdict import Leftover
+
+#: More leftovers of one kind are only counted.
+MOST_SHOWN = 1000
+
+#: Kind, message and hint of what is wrong with an axiom or assertion.
+Finding: TypeAlias = tuple[str, str, str]
+Findings: TypeAlias = Mapping[Axiom | Assertion, Sequence[Finding]]
+V = TypeVar("V", bound=Axiom | Assertion)
+
+
+@dataclass
+class Accounts:
+    """``ledger``: buckets of what is not a triple of the graph, which keeps its own."""
+
+    triples: Triples
+    graph: Graph
+    expressions: Expressions
+    leftovers: list[Leftover] = field(default_factory=list)
+    ledger: Counter[str] = field(default_factory=Counter)
+    _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
+
+    def settle(self, stated: Iterable[Stated[V]], mapped: Sequence[Mapped[V]], bucket: str, findings: Findings) -> None:
+        """Puts the triples of each value into ``bucket``, or into that of the first finding about it; tells all findings.
+
+        A triple that several values share goes to one without a finding.
+        """
+        placed: set[Axiom | Assertion] = set()
+        for item in stated:
+            found = findings.get(item.value, ())
+            self.ledger[f"leftover:{found[0][0]}" if found else bucket] += 1
+            if found:
+                placed.add(item.value)
+                self._tell(item.value, found, (item.source, item.line), 1)
+        done: set[Key] = set()
+        for made in sorted(mapped, key=lambda one: one.value in findings):
+            found = findings.get(made.value, ())
+            where = f"leftover:{found[0][0]}" if found else bucket
+            count = self.graph.assign((made.main, *made.triples), where)
+            count += self.graph.assign(self.expressions.triples_of(made.keys, done), where)
+            if found:
+                placed.add(made.value)
+                self._tell(made.value, found, self.triples.place(self.graph.rows[made.main]), count)
+        for value, found in findings.items():
+            if value not in placed:  # rewritten since: its triples are accounted for under what it was
+                self._tell(value, found, ("", 0), 1)
+
+    def _tell(self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int) -> None:
+        for i, (kind, message, hint) in enumerate(found):
+            at = self._told.setdefault((value, message), len(self.leftovers))
+            if at < len(self.leftovers):
+                before = self.leftovers[at]
+                self.leftovers[at] = replace(before, count=before.count + (0 if i else count))
+            else:
+                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, 1 if i else max(count, 1)))
+
+    def fail(self, main: int, finding: Finding) -> None:
+        """A main triple that gives nothing: it and what hangs on it go where the finding says."""
+        kind, message, hint = finding
+        count = self.graph.assign(self.graph.reachable(main), f"leftover:{kind}")
+        self.leave(kind, message, main, hint, max(count, 1))
+
+    def leave(self, kind: str, message: str, index: int, hint: str = "", count: int = 1) -> None:
+        """A leftover at triple ``index`` of the graph."""
+        self.leftovers.append(self.triples.leftover(kind, message, self.graph.rows[index], hint=hint, count=count))
+
+
+def _text(value: Axiom | Assertion) -> str:
+    try:
+        return short(axiom_text(value))
+    except ValueError:
+        return short(repr(value))
+
+
+def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
+    """At most `MOST_SHOWN` of each kind, and one row that counts the rest."""
+    shown: Counter[str] = Counter()
+    hidden: Counter[str] = Counter()
+    for leftover in leftovers:
+        shown[leftover.kind] += 1
+        if shown[leftover.kind] <= MOST_SHOWN:
+            yield leftover
+        else:
+            hidden[leftover.kind] += leftover.count
+    for kind, count in hidden.items():
+        yield Leftover(kind, f"{shown[kind] - MOST_SHOWN} more like those above", count=count)

@@ -1,0 +1,412 @@
+"""Nothing is dropped: undeclared names, punning, broken lists, typing errors, imports, rules, and the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from shiq.verdict import KINDS, Leftover
+from tests.rdf_helpers import LINES_BEFORE, NS, PREFIXES, data, kinds, turtle, write
+
+DECLARED = """
+:Cat a owl:Class . :Dog a owl:Class . :likes a owl:ObjectProperty . :age a owl:DatatypeProperty . :note a owl:AnnotationProperty .
+"""
+FIRST_LINE = LINES_BEFORE + 1
+
+
+def only(reading: Reading) -> Leftover:
+    (leftover,) = reading.leftovers
+    return leftover
+
+
+def test_every_kind_is_a_known_one(tmp_path: Path) -> None:
+    texts = [
+        ":x a :Unknown .",
+        ":p rdfs:domain :Cat .",
+        ":Cat owl:disjointwith :Dog .",
+        ":Cat owl:oneOf :l .",
+        "[] owl:unionOf () .",
+    ]
+    for text in texts:
+        reading = turtle(tmp_path, DECLARED + text)
+        assert reading.leftovers
+        assert {leftover.kind for leftover in reading.leftovers} <= KINDS.keys()
+
+
+# --- undeclared ----------------------------------------------------------------------------------
+
+
+def test_an_undeclared_property_is_one_row_with_count_place_and_near_miss_and_is_kept(tmp_path: Path) -> None:
+    tbox = turtle(tmp_path, DECLARED)
+    reading = data(tmp_path, ":a :like :b .\n:b :like :c .\n:a :agee 5 .\n:a :likes :c .", tbox)
+    first, second = reading.leftovers
+    assert (first.kind, first.line, first.count, first.hint) == ("undeclared", FIRST_LINE, 2, f"did you mean <{NS}likes>?")
+    assert (second.line, second.count, second.hint) == (FIRST_LINE + 2, 1, f"did you mean <{NS}age>?")
+    assert f"<{NS}like>" in first.message
+    assert Counter(map(type, reading.abox)) == {ObjectPropertyAssertion: 3, DataPropertyAssertion: 1}
+    assert dict(reading.ledger) == {"leftover:undeclared": 3, "assertion": 1}
+
+
+def test_an_undeclared_class_is_kept_and_told(tmp_path: Path) -> None:
+    reading = data(tmp_path, ":a a :Kat . :b a :Kat , :Cat . :c a <urn:other#Cat> .", turtle(tmp_path, DECLARED))
+    assert len(reading.abox) == 4
+    assert [(leftover.count, leftover.hint) for leftover in reading.leftovers] == [
+        (2, f"did you mean <{NS}Cat>?"),
+        (1, f"did you mean <{NS}Cat>?"),
+    ]
+
+
+def test_names_inside_complex_assertions_are_looked_at_too(tmp_path: Path) -> None:
+    text = (
+        ":a a [ owl:complementOf :Kat ] . [] owl:sourceIndividual :a ; owl:assertionProperty :likess ; owl:targetIndividual :b ."
+    )
+    reading = data(tmp_path, text, turtle(tmp_path, DECLARED))
+    assert kinds(reading) == {"undeclared": 2 + 3}
+    assert len(reading.abox.complex) == 2
+
+
+def test_a_name_that_only_the_data_declares_stays_undeclared(tmp_path: Path) -> None:
+    reading = data(
+        tmp_path,
+        ":hates a owl:ObjectProperty . :a :hates :b . :c a owl:AnnotationProperty . :a :c 5 .",
+        turtle(tmp_path, DECLARED),
+    )
+    assert only(reading).kind == "undeclared"
+    assert dict(reading.ledger) == {"declaration": 2, "leftover:undeclared": 1, "annotation": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (":p rdfs:range xsd:int .", "data"),
+        (":p rdfs:range [ a rdfs:Datatype ; owl:oneOf ( 1 ) ] .", "data"),
+        (":p rdfs:range [ owl:oneOf ( 1 ) ] .", "data"),
+        (":p rdfs:range :Cat .", "object"),
+        (":p rdfs:range [ owl:unionOf ( :Cat :Dog ) ] .", "object"),
+        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:someValuesFrom xsd:int ] .", "data"),
+        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:allValuesFrom :Dog ] .", "object"),
+        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:hasValue 5 ] .", "data"),
+        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onClass :Dog ] .", "object"),
+        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onDataRange xsd:int ] .", "data"),
+        (":p rdfs:subPropertyOf :likes .", "object"),
+        (":p rdfs:subPropertyOf :q . :q rdfs:subPropertyOf :age .", "data"),
+        (":p owl:equivalentProperty :age .", "data"),
+        (":p rdfs:subPropertyOf rdfs:label .", "annotation"),
+        (":p rdfs:subPropertyOf owl:topDataProperty .", "data"),
+        (":p owl:inverseOf :q .", "object"),
+        (":q owl:propertyChainAxiom ( :p :likes ) .", "object"),
+        (":p a owl:TransitiveProperty .", "object"),
+        ("[] a owl:AllDisjointProperties ; owl:members ( :age :p ) .", "data"),
+        ("[] owl:sourceIndividual :a ; owl:assertionProperty :p ; owl:targetValue 5 .", "data"),
+    ],
+)
+def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, text: str, kind: str) -> None:
+    signature = turtle(tmp_path, DECLARED + text).tbox.signature
+    found = {
+        "object": signature.object_properties,
+        "data": signature.data_properties,
+        "annotation": signature.annotation_properties,
+    }
+    assert [name for name, names in found.items() if NS + "p" in names] == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":p a owl:FunctionalProperty .",
+        ":p rdfs:domain :Cat .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 1 ] .",
+    ],
+)
+def test_where_nothing_shows_the_kind_the_axiom_is_left_over(tmp_path: Path, text: str) -> None:
+    reading = turtle(tmp_path, DECLARED + text)
+    assert not reading.tbox.axioms
+    assert only(reading).kind == "undeclared"
+    assert "declare it" in only(reading).hint
+
+
+# --- punning -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (":p a owl:ObjectProperty , owl:DatatypeProperty .", "data property and object property"),
+        (":p a owl:ObjectProperty , owl:AnnotationProperty .", "annotation property and object property"),
+        (":p a owl:Class , rdfs:Datatype .", "class and datatype"),
+        ("rdfs:label a owl:DatatypeProperty .", "built-in"),
+        ("xsd:string a owl:Class .", "built-in"),
+    ],
+)
+def test_illegal_punning_is_told(tmp_path: Path, text: str, words: str) -> None:
+    leftover = only(turtle(tmp_path, DECLARED + text))
+    assert leftover.kind == "punning"
+    assert words in leftover.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":Cat a :Dog , owl:ObjectProperty . :likes :likes :Cat .",
+        ":d a rdfs:Datatype , rdfs:Class .",
+        "owl:Thing a owl:Class . rdfs:label a owl:AnnotationProperty . xsd:int a rdfs:Datatype . rdf:List a owl:Class .",
+        "rdf:type a rdf:Property . owl:sameAs a owl:ObjectProperty .",
+    ],
+)
+def test_legal_punning_and_idle_declarations_are_not(tmp_path: Path, text: str) -> None:
+    assert not turtle(tmp_path, DECLARED + text).leftovers
+
+
+def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_are_told(tmp_path: Path) -> None:
+    text = DECLARED + ":p a owl:ObjectProperty , owl:DatatypeProperty ; rdfs:domain :Cat . :a :p :b , 5 ."
+    reading = turtle(tmp_path, text)
+    assert kinds(reading) == {"punning": 3}
+    assert len(reading.abox) == 2
+
+
+# --- malformed -----------------------------------------------------------------------------------
+
+
+def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path: Path) -> None:
+    reading = data(tmp_path, ":a :likes 5 .\n:a :age :b .\n:a :age _:c .\n:a a xsd:int .", turtle(tmp_path, DECLARED))
+    assert sorted((leftover.kind, leftover.line, leftover.count) for leftover in reading.leftovers) == [
+        ("malformed", FIRST_LINE, 1),
+        ("malformed", FIRST_LINE + 1, 2),
+        ("malformed", FIRST_LINE + 3, 1),
+    ]
+    assert len(reading.abox) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ':a a "Cat" .',
+        ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :likes ] .",
+        ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:someValuesFrom :Dog ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom :Dog ; owl:allValuesFrom :Dog ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes , :hates ; owl:someValuesFrom :Dog ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom 5 ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom xsd:int ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :age ; owl:someValuesFrom :Dog ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :note ; owl:someValuesFrom :Dog ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:hasValue 5 ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :age ; owl:hasValue :a ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality -1 ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality 1.5 ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality :one ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxQualifiedCardinality 1 ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxQualifiedCardinality 1 ; owl:onDataRange xsd:int ] .",
+        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:hasSelf false ] .",
+        ":Cat rdfs:subClassOf [] .",
+        ":Cat rdfs:subClassOf [ a owl:Class ] .",
+        ":Cat rdfs:subClassOf _:x . _:x owl:complementOf _:x .",
+        ":Cat rdfs:subClassOf [ owl:oneOf ( :a 5 ) ] .",
+        ":Cat rdfs:subClassOf owl:Class .",
+        ":Cat a owl:Restriction ; owl:onProperty :likes .",
+        ":age rdfs:range :Cat .",
+        ":likes rdfs:range xsd:int .",
+        ":likes rdfs:subPropertyOf :age .",
+        ":age a owl:InverseFunctionalProperty .",
+        ":likes owl:propertyChainAxiom ( :likes ) .",
+        ":likes owl:inverseOf [ owl:inverseOf [ owl:inverseOf :likes ] ] .",
+        ":a owl:sameAs 5 .",
+        ":Cat owl:sameAs :Dog .",
+        "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :likes .",
+        "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :age ; owl:targetValue :b .",
+        "[] a owl:AllDifferent .",
+        "[] a owl:Axiom ; owl:annotatedSource :Cat ; owl:annotatedTarget :Dog .",
+        "[] a owl:AllDifferent ; owl:members ( :a :b ) ; :likes :c .",
+    ],
+)
+def test_axioms_that_do_not_fit_the_mapping(tmp_path: Path, text: str) -> None:
+    reading = turtle(tmp_path, DECLARED + text)
+    assert not reading.tbox.axioms
+    assert "malformed" in kinds(reading)
+    assert sum(count for key, count in reading.ledger.items() if key not in ("declaration", "assertion")) > 0
+
+
+def test_too_many_different_individuals_are_told(tmp_path: Path) -> None:
+    members = " ".join(f":a{i}" for i in range(2001))
+    assert kinds(turtle(tmp_path, DECLARED + f"[] a owl:AllDifferent ; owl:members ( {members} ) .")) == {
+        "malformed": 2 + 2 * 2001
+    }
+
+
+# --- lists, structures, words --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("_:l rdf:first :Dog ; rdf:rest _:l .", "cyclic"),
+        ("_:l rdf:first :Dog , :Cat ; rdf:rest () .", "forked"),
+        ("_:l rdf:first :Dog ; rdf:rest () , ( :Cat ) .", "forked"),
+        ("_:l rdf:first :Dog ; rdf:rest _:m .", "does not end"),
+        ("_:l rdf:first :Dog .", "lacks rdf:rest"),
+        ("_:l rdf:rest () .", "lacks rdf:first"),
+        ("_:l rdf:first :Dog ; rdf:rest 5 .", "literal"),
+    ],
+)
+def test_broken_lists(tmp_path: Path, text: str, words: str) -> None:
+    reading = turtle(tmp_path, DECLARED + ":Cat owl:unionOf _:l . " + text)
+    leftover = only(reading)
+    assert (leftover.kind, reading.tbox.axioms) == ("broken-list", ())
+    assert words in leftover.message
+    assert reading.ledger["leftover:broken-list"] == leftover.count == sum(reading.ledger.values()) - 5
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        (":Cat owl:disjointwith :Dog .", "owl:disjointWith"),
+        (":Cat rdfs:subClasOf :Dog .", "rdfs:subClassOf"),
+        (":Cat a owl:Klass .", "owl:Class"),
+        (":Cat rdf:subClassOf :Dog .", "rdfs:subClassOf"),
+        (":age rdfs:range xsd:interger .", "xsd:integer"),
+        (':a :age "5"^^xsd:interger .', "xsd:integer"),
+        (":a a owl:Nothin .", "owl:Nothing"),
+        (":a :likes owl:Nothin .", "owl:Nothing"),
+    ],
+)
+def test_misspelt_words_of_the_language(tmp_path: Path, text: str, near: str) -> None:
+    leftover = only(turtle(tmp_path, DECLARED + text))
+    assert (leftover.kind, leftover.hint) == ("unknown-vocabulary", f"did you mean {near}?")
+
+
+def test_structures_that_nothing_uses(tmp_path: Path) -> None:
+    text = (
+        DECLARED + "\n[] owl:unionOf ( :Cat :Dog ) .\n[] owl:onProperty :likes ; owl:someValuesFrom [ owl:complementOf :Cat ] ."
+    )
+    reading = turtle(tmp_path, text)
+    assert [leftover.count for leftover in reading.leftovers] == [5, 3]
+    assert {leftover.kind for leftover in reading.leftovers} == {"unattached"}
+
+
+def test_rules_are_outside(tmp_path: Path) -> None:
+    text = """@prefix swrl: <http://www.w3.org/2003/11/swrl#> .
+    :rule a swrl:Imp ; rdfs:label "r" ; <urn:enabled> true ; swrl:body [ a swrl:AtomList ; rdf:first [ a swrl:ClassAtom ;
+    swrl:classPredicate :Cat ; swrl:argument1 :x ] ; rdf:rest rdf:nil ] ; swrl:head () . :x a swrl:Variable .
+    """
+    reading = turtle(tmp_path, DECLARED + text)
+    assert (only(reading).kind, only(reading).message) == ("outside-shiq", "1 SWRL rules: rules are outside SHIQ(D)")
+    assert dict(reading.ledger) == {"declaration": 5, "leftover:outside-shiq": 10, "annotation": 2}
+
+
+# --- headers and imports -------------------------------------------------------------------------
+
+
+def test_imports_are_answered_by_the_other_sources_or_told(tmp_path: Path) -> None:
+    tbox = write(tmp_path, "t.ttl", PREFIXES + "<urn:onto> a owl:Ontology ; owl:versionIRI <urn:onto/2> ; owl:versionInfo '2' .")
+    other = write(tmp_path, "other.ttl", PREFIXES + "<urn:x> a owl:Ontology ; owl:imports <urn:onto#> , <urn:onto/2> , <t.ttl> .")
+    lost = write(
+        tmp_path, "lost.ttl", PREFIXES + "<urn:y> a owl:Ontology ; owl:imports <urn:gone> , <http://www.w3.org/2002/07/owl> ."
+    )
+    assert dict(read_ontology([tbox, other]).ledger) == {"annotation": 7}
+    leftover = only(read_ontology([lost, tbox]))
+    assert (leftover.kind, leftover.line) == ("missing-import", LINES_BEFORE + 1)
+    assert "<urn:gone>" in leftover.message
+
+
+def test_data_that_imports_its_tbox(tmp_path: Path) -> None:
+    tbox = turtle(tmp_path, "<urn:onto#> a owl:Ontology . " + DECLARED)
+    text = "<> a owl:Ontology ; owl:imports <urn:onto> ; <urn:by> 'me' . :a a :Cat ."
+    assert not data(tmp_path, text, tbox).leftovers
+    path = write(tmp_path, "e.ttl", PREFIXES + text)
+    assert kinds(read_assertions([path], tbox.tbox.signature)) == {"missing-import": 1}
+
+
+def test_functional_sources_import_and_are_imported(tmp_path: Path) -> None:
+    first = write(tmp_path, "a.ofn", "Ontology(<urn:one> Import(<urn:two>))")
+    second = write(tmp_path, "b.ttl", PREFIXES + "<urn:two> a owl:Ontology ; owl:imports <urn:one> .")
+    assert not read_ontology([first, second]).leftovers
+    assert kinds(read_ontology([first])) == {"missing-import": 1}
+
+
+# --- annotations ---------------------------------------------------------------------------------
+
+
+def test_documentation_needs_no_declaration_where_it_cannot_matter(tmp_path: Path) -> None:
+    text = """
+    <urn:o> a owl:Ontology ; <urn:creator> <urn:me> .
+    :Cat <urn:hint> "a pet" ; <http://purl.org/dc/terms/source> <urn:book> ; :note :anything ; rdfs:seeAlso :Dog .
+    """
+    assert not turtle(tmp_path, DECLARED + text).leftovers
+
+
+def test_a_slip_that_looks_like_documentation_is_told(tmp_path: Path) -> None:
+    leftover = only(turtle(tmp_path, DECLARED + ":Cat :disjointWith :Dog ."))
+    assert (leftover.kind, leftover.count) == ("undeclared", 1)
+
+
+# --- axioms among assertions ---------------------------------------------------------------------
+
+
+def test_axioms_among_assertions_are_told_unless_the_tbox_has_them(tmp_path: Path) -> None:
+    tbox = turtle(tmp_path, DECLARED + ":Cat rdfs:subClassOf :Dog .")
+    text = ":a a :Cat . :Cat rdfs:subClassOf :Dog . :Dog rdfs:subClassOf [ owl:complementOf :Cat ] . :Cat a owl:Class ."
+    path = write(tmp_path, "d.ttl", PREFIXES + text)
+    reading = read_assertions([path], tbox.tbox.signature, axioms=tbox.tbox.axioms)
+    assert kinds(reading) == {"tbox-axiom": 2}
+    assert dict(reading.ledger) == {"assertion": 1, "axiom": 1, "leftover:tbox-axiom": 2, "declaration": 1}
+    assert not reading.tbox.axioms
+    assert kinds(read_assertions([path], tbox.tbox.signature)) == {"tbox-axiom": 3}
+
+
+def test_values_pass_through(tmp_path: Path) -> None:
+    cat, dog = Class(NS + "Cat"), Class(NS + "Dog")
+    tbox = turtle(tmp_path, DECLARED)
+    given = data(tmp_path, ":a a :Cat . _:x :likes :a ; :odd :a . :a owl:sameAs :b . :a a [ owl:complementOf :Dog ] .", tbox)
+    path = write(tmp_path, "more.nt", f"_:x <{NS}likes> _:y .\n")
+    once = read_assertions([given.abox, path], tbox.tbox.signature)
+    assert set(given.abox) < set(once.abox)
+    assert len(once.abox) == len(given.abox) + 1
+    assert len(set(once.abox.individuals)) == 5
+    assert kinds(once) == {"undeclared": 1}
+    clash = read_assertions([path, given.abox], tbox.tbox.signature)
+    assert {name for name in clash.abox.individuals if name.startswith("_:")} == {"_:a0.x", "_:a0x.x", "_:a0x.y"}
+    both = read_ontology([tbox, TBox((SubClassOf(cat, dog),), Signature(frozenset({cat.iri, dog.iri}))), given])
+    assert both.tbox.axioms == (SubClassOf(cat, dog),)
+    assert set(both.abox) == set(given.abox)
+    assert sum(both.ledger.values()) == sum(tbox.ledger.values()) + sum(given.ledger.values()) + 1
+    assert kinds(both) == {"undeclared": 1}
+
+
+def test_functional_syntax_is_read_with_the_rest(tmp_path: Path) -> None:
+    text = f"""Prefix(:=<{NS}>) Prefix(owl:=<{OWL}>) Ontology(<urn:f>
+    Declaration(Class(:Cat)) SubClassOf(:Cat :Dog) SubClassOf(:Cat ObjectOneOf(:tom))
+    ClassAssertion(:Cat :a) ClassAssertion(:Kat _:a) ObjectPropertyAssertion(ObjectInverseOf(:likes) :a :b)
+    DifferentIndividuals(:a :b :c)
+    )"""
+    reading = read_ontology([write(tmp_path, "a.ofn", text), write(tmp_path, "b.ttl", PREFIXES + DECLARED)])
+    assert Counter(map(type, reading.abox))[ClassAssertion] == 2
+    assert ObjectPropertyAssertion in map(type, reading.abox)
+    assert "_:t0.a" in reading.abox.individuals
+    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [("outside-shiq", 2), ("undeclared", 3)]
+    assert dict(reading.ledger) == {
+        "declaration": 6,
+        "axiom": 1,
+        "leftover:outside-shiq": 1,
+        "assertion": 3,
+        "leftover:undeclared": 1,
+    }
+
+
+# --- the ledger ----------------------------------------------------------------------------------
+
+
+def test_very_many_leftovers_are_counted(tmp_path: Path) -> None:
+    lines = "".join(f"<urn:a{i}> <urn:p{i}> <urn:b> .\n" for i in range(3000))
+    reading = read_assertions([write(tmp_path, "a.nt", lines)], Signature())
+    assert kinds(reading) == {"undeclared": 3000}
+    assert len(reading.leftovers) == 1001
+
+
+def test_top_and_bottom_properties_in_assertions(tmp_path: Path) -> None:
+    reading = turtle(tmp_path, DECLARED + ":a owl:topObjectProperty :b . :a owl:bottomObjectProperty :b .")
+    assert list(reading.abox) == [ClassAssertion(Class(OWL + "Nothing"), NS + "a")]
+    assert dict(reading.ledger) == {"declaration": 5, "assertion": 2}

@@ -1,0 +1,240 @@
+"""Turtle and RDF/XML: errors with lines, reading on behind them, entities, encodings, blank nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shiq.errors import InputError
+from shiq.model import ObjectPropertyAssertion, Signature
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from tests.rdf_helpers import kinds, write
+
+KNOWN = Signature(frozenset({"urn:C", "urn:D"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"}))
+P = b"@prefix : <urn:> .\n"
+START = (
+    b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:"\n  xml:base="urn:b">\n'
+)
+END = b"</rdf:RDF>\n"
+
+
+def read(folder: Path, name: str, content: bytes) -> Reading:
+    return read_assertions([write(folder, name, content)], KNOWN)
+
+
+def objects(reading: Reading) -> list[str]:
+    return [a.object for a in reading.abox if isinstance(a, ObjectPropertyAssertion)]
+
+
+def literals(reading: Reading) -> list[str]:
+    return [value.lexical for value in reading.abox.literals]
+
+
+# --- Turtle --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("broken", "line"),
+    [
+        (b":a :p <urn:x y> .", 3),
+        (b":a\n:p ?? .", 4),
+        (b":a :p unknown:x .", 3),
+        (b':a "x" :b .', 3),
+        (b':a :d "caf\xe9" .', 3),
+        (b':a :d "a\\u0000b" .', 3),
+        (b":a :p ( :b\n ?? ) .", 4),
+        (b"<< :a :p :b >> :q :c .", 3),
+    ],
+)
+def test_a_broken_statement_is_told_with_its_line_and_the_others_are_read(tmp_path: Path, broken: bytes, line: int) -> None:
+    reading = read(tmp_path, "a.ttl", P + b":a :p :b .\n" + broken + b"\n:a :p :c .\n")
+    assert {"urn:b", "urn:c"} <= set(objects(reading))
+    malformed = [leftover for leftover in reading.leftovers if leftover.kind == "malformed"]
+    assert malformed
+    assert malformed[0].line == line
+    assert reading.ledger["leftover:malformed"] == len(malformed)
+
+
+def test_truncated_turtle_is_malformed_after_what_was_read(tmp_path: Path) -> None:
+    for cut in (b":a :p :c", b":a :p", b':a :d "no end', b":a :p [ :q :x"):
+        reading = read(tmp_path, "a.ttl", P + b":a :p :b .\n" + cut)
+        assert "urn:b" in objects(reading)
+        assert kinds(reading)["malformed"] == 1, cut
+
+
+def test_turtle_of_which_nothing_can_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.ttl, line 1: not Turtle"):
+        read(tmp_path, "a.ttl", b"Dear all, please find attached")
+    assert read(tmp_path, "b.ttl", b"").ledger == {}
+
+
+def test_byte_order_marks_and_carriage_returns_are_fine(tmp_path: Path) -> None:
+    turtle = (b"\xef\xbb\xbf" + P + b":a :p :b ;\n  :p :c .\n").replace(b"\n", b"\r\n")
+    xml = (b"\xef\xbb\xbf" + START + b'<C rdf:about="urn:a">\n<d>x\ny</d></C>\n' + END).replace(b"\n", b"\r\n")
+    assert objects(read(tmp_path, "a.ttl", turtle)) == ["urn:b", "urn:c"]
+    reading = read(tmp_path, "a.owl", xml)
+    assert literals(reading) == ["x\ny"]
+    assert not reading.leftovers
+
+
+def test_a_hundred_thousand_nested_blank_nodes(tmp_path: Path) -> None:
+    n = 100_000
+    reading = read(tmp_path, "a.ttl", P + b":a :p " + b"[ :p " * n + b":z" + b" ]" * n + b" .")
+    assert len(reading.abox) == n + 1
+    assert not reading.leftovers
+
+
+def test_nested_class_expressions_are_bounded(tmp_path: Path) -> None:
+    head = P + b"@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    for n, known in ((150, True), (20_000, False)):
+        body = b":A rdfs:subClassOf " + b"[ a owl:Class ; owl:complementOf " * n + b":B" + b" ]" * n + b" ."
+        reading = read_ontology([write(tmp_path, "o.ttl", head + body)])
+        assert bool(reading.tbox.axioms) is known
+        assert reading.ledger == ({"axiom": 2 * n + 1} if known else {"leftover:malformed": 2 * n + 1})
+
+
+# --- RDF/XML -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tail", "line"),
+    [
+        (b"", 6),
+        (b"<C", 6),
+        (b'<C rdf:about="urn:x"><d>no end', 6),
+        (b'<C rdf:about="urn:x">\n<d></p></C>' + END, 7),
+        (b"&undefined;" + END, 6),
+        (b'<C rdf:about="urn:x"><d>caf\xe9</d></C>\n' + END, 6),
+        (END + b"<again/>", 7),
+    ],
+)
+def test_xml_that_breaks_off_is_malformed_with_its_line_after_what_was_read(tmp_path: Path, tail: bytes, line: int) -> None:
+    reading = read(tmp_path, "a.rdf", START + b'<C rdf:about="urn:a"><p rdf:resource="urn:b"/></C>\n\n' + tail)
+    assert objects(reading) == ["urn:b"]
+    (leftover,) = [leftover for leftover in reading.leftovers if leftover.kind == "malformed"]
+    assert leftover.line == line
+    assert not literals(reading)
+
+
+def test_an_error_of_rdf_costs_its_element_only(tmp_path: Path) -> None:
+    elements = [
+        b'<C rdf:about="urn:a"><p rdf:resource="urn:b1"/></C>',
+        b'<C rdf:about="urn:a b"><p rdf:resource="urn:b2"/></C>',
+        b'<C rdf:nodeID="n">\n<p rdf:resource="urn:b3"/>\n<p rdf:resource="not an IRI"/><p rdf:resource="urn:b4"/></C>',
+        b'<C rdf:about="urn:a"><p rdf:nodeID="n"/></C>',
+    ]
+    reading = read(tmp_path, "a.rdf", START + b"\n".join(elements) + b"\n" + END)
+    assert objects(reading) == ["urn:b1", "urn:b3", "_:a0.n"]
+    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [("malformed", 5), ("malformed", 8)]
+
+
+def test_both_kinds_of_errors_at_once(tmp_path: Path) -> None:
+    elements = [
+        b'<C rdf:about="urn:a b"/>',
+        b'<C rdf:about="urn:a"><p rdf:resource="urn:b1"/></C>',
+        b'<C rdf:about="urn:c"><p rdf:resource="urn:b2"/><p rdf:resource="urn:b3"></C>',
+        b'<C rdf:about="urn:d"><p rdf:resource="urn:b4"/></C>',
+    ]
+    reading = read(tmp_path, "a.rdf", START + b"\n".join(elements) + b"\n" + END)
+    assert objects(reading) == ["urn:b1", "urn:b2"]
+    assert sorted((leftover.kind, leftover.line) for leftover in reading.leftovers) == [("malformed", 4), ("malformed", 6)]
+
+
+def test_the_same_rdf_id_twice_is_read(tmp_path: Path) -> None:
+    reading = read(tmp_path, "a.rdf", START + b'<C rdf:ID="a"/><D rdf:ID="a"/>' + END)
+    assert (len(reading.abox), reading.leftovers) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>', "HTML page"),
+        (b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>', "OWL/XML"),
+        (b'<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>', "not RDF/XML"),
+        (START, "no triple before it"),
+        (START[:40], "no triple before it"),
+    ],
+)
+def test_xml_that_is_no_rdf_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        read(tmp_path, "a.rdf", content)
+    assert "a.rdf" in caught.value.message
+
+
+def doctype(declarations: str, body: str = '<C rdf:about="urn:a"/>') -> bytes:
+    start = START.decode().replace("<rdf:RDF", f"<!DOCTYPE rdf:RDF [\n{declarations}\n]>\n<rdf:RDF", 1)
+    return (start + body + END.decode()).encode()
+
+
+def test_namespace_entities_are_fine(tmp_path: Path) -> None:
+    text = doctype('<!ENTITY n "urn:">\n<!ENTITY owl "http://www.w3.org/2002/07/owl#">', '<C rdf:about="&n;a"><d>&lt;&n;</d></C>')
+    reading = read(tmp_path, "a.owl", text)
+    assert literals(reading) == ["<urn:"]
+    assert not reading.leftovers
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!ENTITY x SYSTEM "file:///etc/hostname">',
+        '<!ENTITY x PUBLIC "-//x" "http://127.0.0.1/x">',
+        '<!ENTITY % x SYSTEM "http://127.0.0.1/x">',
+        '<!ENTITY a "lol">\n<!ENTITY b "&a;&a;&a;">',
+        '<!ENTITY % a "lol">',
+        f'<!ENTITY a "{"x" * 600}">',
+        "\n".join(f'<!ENTITY a{i} "x">' for i in range(1001)),
+    ],
+)
+def test_other_entities_are_refused(tmp_path: Path, declaration: str) -> None:
+    with pytest.raises(InputError, match=r"a\.owl declares"):
+        read(tmp_path, "a.owl", doctype(declaration))
+
+
+def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
+    text = START.replace(b"<rdf:RDF", b'<!DOCTYPE rdf:RDF SYSTEM "http://127.0.0.1/x.dtd">\n<rdf:RDF') + END
+    with pytest.raises(InputError, match="external document type"):
+        read(tmp_path, "a.owl", text)
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "windows-1252", "us-ascii"])
+def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
+    letter = "e" if encoding == "us-ascii" else "é"
+    text = (
+        START.decode().replace("?>", f' encoding="{encoding}"?>') + f'<C rdf:about="urn:a"><d>caf{letter}</d></C>' + END.decode()
+    )
+    assert literals(read(tmp_path, "a.rdf", text.encode(encoding))) == [f"caf{letter}"]
+
+
+def test_an_encoding_that_does_not_hold_is_refused(tmp_path: Path) -> None:
+    text = START.replace(b"?>", b' encoding="utf-16"?>') + END
+    with pytest.raises(InputError, match=r"a\.rdf"):
+        read(tmp_path, "a.rdf", text + b"x")
+
+
+def test_lines_of_leftovers_are_those_of_the_triples(tmp_path: Path) -> None:
+    xml = START + b'<C rdf:about="urn:a">\n<p\n rdf:resource="urn:b"/>\n<typo rdf:resource="urn:b"/></C>\n' + END
+    turtle = P + b":a :p :b ;\n\n  :typo :c ,\n :d .\n"
+    for name, content, line in (("a.rdf", xml, 7), ("a.ttl", turtle, 4)):
+        (leftover,) = read(tmp_path, name, content).leftovers
+        assert (leftover.kind, leftover.line) == ("undeclared", line)
+
+
+# --- blank nodes ---------------------------------------------------------------------------------
+
+
+def test_blank_nodes_are_scoped_by_file_and_deterministic(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path, "a.nt", "_:x <urn:p> _:y .\n"),
+        write(tmp_path, "b.nt", "_:x <urn:p> _:y .\n"),
+        write(tmp_path, "c.ttl", P + b"_:x :p [ :p [] ] ."),
+        write(tmp_path, "d.rdf", START + b'<C rdf:nodeID="x"><p><C/></p></C>' + END),
+    ]
+    first, second = (read_assertions(files, KNOWN) for _ in range(2))
+    assert first.abox.individuals == second.abox.individuals
+    assert len(first.abox.individuals) == len(set(first.abox.individuals)) == 9
+    assert {"_:a0.x", "_:a1.x", "_:a2.x", "_:a3.x"} <= set(first.abox.individuals)
+    other = read_assertions(files[:1], KNOWN, scope="i")
+    assert not set(other.abox.individuals) & set(first.abox.individuals)
