@@ -36,6 +36,7 @@ from shiq.model import (
     EquivalentObjectProperties,
     InverseObjectProperties,
     IrreflexiveObjectProperty,
+    SubClassOf,
     SubDataPropertyOf,
     SubObjectPropertyOf,
     SymmetricObjectProperty,
@@ -224,7 +225,7 @@ class Explainer:
         tbox = TBox(tuple(axioms))
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
-        extra = (*definitions(assertions, roles), *(Class(n) for n in atom_names(plain)))
+        extra: list[SubClassOf | Class] = [*definitions(assertions, roles), *map(Class, atom_names(plain))]
         return self._refutes(simplify(tbox, extra).clauses, assertions)
 
     # --- all conflicts -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from abox_ops.elements import ElementGraph
 from abox_ops.quotient import Partition
-from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace, bits
+from abox_ops.told import CompiledClause, Label, LabelSpace, bits
 from shiq.clause import AtLeast
 from shiq.roles import Role
 
@@ -126,9 +126,7 @@ class Counts:
             everyone={y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]}
             if is_active
             else set(),
-            own=sum(
-                need.n for need in needed if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))
-            ),
+            own=sum(need.n for need in needed if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))),
             asking=asking,
             takers=takers,
             children=sum(need.n for need in needed),

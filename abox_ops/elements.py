@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from abox_ops.quotient import Partition
 from abox_ops.told import CLASH, EMPTY, Label, join
@@ -26,11 +27,12 @@ from shiq.model import (
     NegativeDataPropertyAssertion,
     NegativeObjectPropertyAssertion,
     ObjectComplementOf,
-    ObjectProperty,
     ObjectPropertyAssertion,
     SameIndividual,
 )
 from shiq.roles import Role, role_of
+
+V = TypeVar("V")
 
 
 @dataclass
@@ -87,26 +89,18 @@ class ElementGraph:
     def extended(self, tbox: ClausalTBox, assertions: Iterable[Assertion]) -> ElementGraph:
         """This graph with normalised ``assertions`` added; ``tbox`` has this graph's atoms as a prefix. This graph stays."""
         added = list(assertions)
+        mentioned = {i for a in added for i in individuals_of(a)}
         grown = ElementGraph(
             tbox,
             Partition(self.elements),
             set(self.individuals),
             dict(self.literals),
-            *(
-                defaultdict(set, table)
-                for table in (self.half_edges, self.negative_edges, self.data, self.negative_data, self.different)
-            ),
+            _grown(self.half_edges, mentioned),
+            _grown(self.negative_edges, mentioned),
+            _grown(self.data, mentioned),
+            _grown(self.negative_data, mentioned),
+            _grown(self.different, mentioned),
         )
-        for individual in {i for a in added for i in individuals_of(a)}:
-            for mine, theirs in (
-                (grown.half_edges, self.half_edges),
-                (grown.negative_edges, self.negative_edges),
-                (grown.data, self.data),
-                (grown.negative_data, self.negative_data),
-                (grown.different, self.different),
-            ):
-                if individual in theirs:
-                    mine[individual] = set(theirs[individual])  # type: ignore[index, assignment]
         for assertion in added:
             grown.add(assertion)
         return grown
@@ -152,11 +146,13 @@ class ElementGraph:
         return {v for m in self.elements.members(element) for v in self.negative_data.get(m, ())}
 
 
-def role_assertion(role: Role, subject: str, object: str) -> ObjectPropertyAssertion:
-    """The assertion that a half-edge stands for."""
-    if role.inverted:
-        subject, object = object, subject
-    return ObjectPropertyAssertion(ObjectProperty(role.iri), subject, object)
+def _grown(table: dict[str, set[V]], mentioned: Iterable[str]) -> dict[str, set[V]]:
+    """A copy of ``table`` whose sets at ``mentioned`` may be added to."""
+    copied = defaultdict(set, table)
+    for individual in mentioned:
+        if individual in table:
+            copied[individual] = set(table[individual])
+    return copied
 
 
 def atom_names(assertions: Iterable[Assertion]) -> tuple[str, ...]:

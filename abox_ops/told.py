@@ -21,7 +21,8 @@ from shiq.roles import Role
 Label: TypeAlias = tuple[int, int]
 
 
-class CompiledClause(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CompiledClause:
     """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an m-type clause, else 0."""
 
     index: int
@@ -96,7 +97,7 @@ class LabelSpace:
         found = self._clauses_of.get(role)
         if found is None:
             found = tuple(c for s in self.tbox.roles.superroles(role) for c in self._by_role.get(s, ()))
-            found = self._clauses_of[role] = tuple(sorted(found))
+            found = self._clauses_of[role] = tuple(sorted(found, key=lambda c: c.index))
         return found
 
     def close(self, label: Label) -> Label:

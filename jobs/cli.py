@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -224,7 +225,8 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
 
     progress = ProgressLine(_level(quiet, verbose))
     try:
-        report = run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=progress)
+        shown = partial(progress, "generating")
+        report = run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=shown)
     finally:
         progress.close()
     click.echo(str(report))

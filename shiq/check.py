@@ -385,11 +385,7 @@ def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str,
     """The individuals of each element, or module, that is known to be contradictory."""
     return [
         *add_set.contradictory,
-        *(
-            _individuals(module)
-            for module, answer in zip(add_set.modules, answers)
-            if answer.verdict is Verdict.INCONSISTENT
-        ),
+        *(_individuals(module) for module, answer in zip(add_set.modules, answers) if answer.verdict is Verdict.INCONSISTENT),
     ]
 
 

@@ -219,6 +219,12 @@ CASES: dict[str, Case] = {
     "a merge leaves a need unmet": Case(
         False, [at_most(1, R), at_most(1, S)], [[some(S, n=2)], [], [], []], [(0, S, 1), (0, S, 2), (3, R, 1), (3, R, 2)]
     ),
+    "a merge leaves a need unmet that was met": Case(
+        False,
+        [isa("A", then=[some(T, "X")]), only("X", T.inverse, "K"), at_most(1, R, body="K"), at_most(1, S)],
+        [[some(S, n=2)], [], [], ["A"]],
+        [(0, S, 1), (0, S, 2), (3, R, 1), (3, R, 2)],
+    ),
     "a loop is a neighbour": Case(True, [at_most(1, S)], [[some(S, "A"), "A"]], [(0, S, 0)]),
     "a loop is the only neighbour": Case(False, [at_most(1, S)], [[some(S, "A"), Not("A")]], [(0, S, 0)]),
     "a successor merges into its own parent": Case(False, [at_most(1, S), isa("A", "B")], [["A", some(S, "B")]], [(0, S, 0)]),

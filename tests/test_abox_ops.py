@@ -89,7 +89,9 @@ def test_a_clause_whose_literals_are_all_refuted_clashes() -> None:
 
 def test_role_assertions_send_ranges_domains_and_contrapositives() -> None:
     space = LabelSpace(
-        simplified("ObjectPropertyRange(:r :B)", "SubClassOf(ObjectSomeValuesFrom(:r :D) :E)", "SubObjectPropertyOf(:s :r)").clauses
+        simplified(
+            "ObjectPropertyRange(:r :B)", "SubClassOf(ObjectSomeValuesFrom(:r :D) :E)", "SubObjectPropertyOf(:s :r)"
+        ).clauses
     )
     sent = space.sent(Role(n("s")), EMPTY, label(space, "D"))
     assert names(space, sent.subject) == ({"E"}, set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import pytest
@@ -15,15 +16,19 @@ from shiq.model import (
     Axiom,
     Class,
     ClassAssertion,
+    ClassExpression,
     DataAllValuesFrom,
+    DataComplementOf,
     DataExactCardinality,
     DataHasValue,
+    DataIntersectionOf,
     DataMaxCardinality,
     DataMinCardinality,
     DataOneOf,
     DataProperty,
     DataPropertyAssertion,
     DataPropertyRange,
+    DataRange,
     DataSomeValuesFrom,
     Datatype,
     DatatypeDefinition,
@@ -34,13 +39,17 @@ from shiq.model import (
     Literal,
     NegativeDataPropertyAssertion,
     ObjectComplementOf,
+    ObjectUnionOf,
     SubClassOf,
     SubDataPropertyOf,
+    TBox,
 )
 from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.roles import RoleBox
 from shiq.verdict import Verdict
+from simplify import simplify
 
 pytestmark = pytest.mark.jvm
 
@@ -138,6 +147,27 @@ def test_what_hermit_itself_says_of_dates_is_undetermined(hermit: HermitReasoner
     assert "UnsupportedDatatypeException" in answer.reason
 
 
+def test_where_hermits_own_datatypes_are_wrong_proxies_are_right(hermit: HermitReasoner) -> None:
+    """Should a later HermiT be right natively, the first half of this test says so."""
+    wrong: list[tuple[list[Axiom], list[Assertion]]] = [
+        (
+            [SubClassOf(A, DataMaxCardinality(1, F, DataUnionOf((_between(0, 1), _between(11, 17)))))],
+            [*_is(A, a), _f(a, "0", "integer"), _f(a, "11", "integer")],
+        ),
+        (
+            [SubClassOf(A, DataSomeValuesFrom(F, _between(59, 59))), DataPropertyRange(F, DataComplementOf(_between(0, 59)))],
+            _is(A, a),
+        ),
+        (
+            [],
+            [_f(a, "3", "integer"), NegativeDataPropertyAssertion(F, a, Literal("3.0", XSD + "decimal"))],
+        ),
+    ]
+    for axioms, assertions in wrong:
+        assert hermit.consistent(axioms, assertions, proxy_data=False) == Answer(CONSISTENT)
+        assert hermit.consistent(axioms, assertions) == Answer(INCONSISTENT)
+
+
 F_ONCE = Clause(body=(A.iri,), head=(DataAtMost(1, F.iri, TOP_DATATYPE),))
 MONTHS = DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(1)), (XSD + "maxInclusive", _int(12))))
 DATA_TBOX = ClausalTBox(
@@ -219,3 +249,87 @@ def test_many_modules_with_values_of_their_own(hermit: HermitReasoner) -> None:
     answers = hermit.decide(DATA_TBOX, modules)
     assert [i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT] == list(range(0, 300, 7))
     assert {answer.verdict for answer in answers} == {CONSISTENT, INCONSISTENT}
+
+
+def _random_literal(rng: random.Random) -> Literal:
+    number = rng.randint(0, 6)
+    return rng.choice(
+        (
+            Literal(str(number), INTEGER.iri),
+            Literal(f"{number}.{rng.choice('05')}", XSD + "decimal"),
+            Literal(f"2026-01-0{1 + number % 4}", DATE.iri),
+            Literal(rng.choice(("true", "false", "1")), BOOLEAN.iri),
+        )
+    )
+
+
+def _random_range(rng: random.Random, depth: int) -> DataRange:
+    kind = rng.randrange(8 if depth else 5)
+    if kind == 0:
+        return rng.choice((INTEGER, Datatype(XSD + "decimal"), DATE, BOOLEAN, TOP_DATATYPE, STRING))
+    if kind < 3:
+        return _between(rng.randint(0, 5), rng.randint(0, 6))
+    if kind < 5:
+        return DataOneOf(tuple(_random_literal(rng) for _ in range(rng.randint(1, 3))))
+    if kind == 5:
+        return DataComplementOf(_random_range(rng, depth - 1))
+    return rng.choice((DataUnionOf, DataIntersectionOf))((_random_range(rng, depth - 1), _random_range(rng, depth - 1)))
+
+
+def _random_class(rng: random.Random, depth: int) -> ClassExpression:
+    property, range, number = rng.choice((F, G, H)), _random_range(rng, 2), rng.randint(0, 3)
+    if depth and rng.random() < 0.4:
+        first, second = _random_class(rng, depth - 1), _random_class(rng, depth - 1)
+        return rng.choice((ObjectComplementOf(first), ObjectUnionOf((first, second))))
+    return rng.choice(
+        (
+            rng.choice((A, B, C)),
+            DataSomeValuesFrom(property, range),
+            DataAllValuesFrom(property, range),
+            DataMinCardinality(number + 1, property, range),
+            DataMaxCardinality(number, property, range),
+            DataExactCardinality(number, property, range),
+            DataHasValue(property, _random_literal(rng)),
+        )
+    )
+
+
+def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReasoner) -> None:
+    """One individual with data: HermiT on the raw ontology, HermiT on clauses and a module, and our own tableau agree."""
+    own = OwnReasoner()
+    seen = dict.fromkeys(Verdict, 0)
+    for seed in range(80):
+        rng = random.Random(seed)
+        properties = (F, G, H)
+        axioms: list[Axiom] = [SubClassOf(rng.choice((A, B, C)), _random_class(rng, 2)) for _ in range(4)]
+        axioms += rng.sample(
+            (
+                SubDataPropertyOf(F, G),
+                SubDataPropertyOf(G, H),
+                DisjointDataProperties((F, H)),
+                FunctionalDataProperty(rng.choice(properties)),
+                DataPropertyRange(G, _random_range(rng, 1)),
+            ),
+            2,
+        )
+        classes = rng.sample((A, B, C), 2)
+        values = [(rng.choice(properties), _random_literal(rng)) for _ in range(3)]
+        absent = rng.choice(properties), _random_literal(rng)
+        assertions: list[Assertion] = [
+            *(ClassAssertion(cls, a) for cls in classes),
+            *(DataPropertyAssertion(property, a, value) for property, value in values),
+            NegativeDataPropertyAssertion(absent[0], a, absent[1]),
+        ]
+        tbox = simplify(TBox(tuple(axioms)), (A, B, C)).clauses
+        module = Module(
+            (sum(1 << tbox.atom_ids[cls.iri] for cls in classes),),
+            (0,),
+            data=tuple((0, property.iri, value) for property, value in values),
+            negative_data=((0, absent[0].iri, absent[1]),),
+        )
+        verdict = hermit.consistent(axioms, assertions).verdict
+        assert verdict is not UNDETERMINED
+        assert hermit.decide(tbox, [module])[0].verdict is verdict, f"seed {seed}"
+        assert own.decide(tbox, [module])[0].verdict is verdict, f"seed {seed}"
+        seen[verdict] += 1
+    assert min(seen[CONSISTENT], seen[INCONSISTENT]) >= 15, seen

@@ -158,9 +158,8 @@ class Clausal:
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions have a negative one on a role above, between the merge classes of their ends."""
         counts, roles = self.counts, self.calculus.roles
-        self.graph.expand(counts.members(unique(counts.class_of[source])))
-        counts.members(_NONE)
-        of, rep = counts.class_of, self.graph.rep
+        self.graph.expand(counts.members(unique(counts.classes(source))))
+        of, rep = counts.classes(np.arange(len(self.graph))), self.graph.rep
         negative = {(int(of[rep[a]]), roles[r], int(of[rep[b]])) for a, r, b in self.graph.rare.negative_edges}
         above = self.calculus.tbox.roles.superroles
         return np.fromiter(
@@ -231,7 +230,7 @@ class Clausal:
         alike = calculus.alike(property, [values[i] for i in which.tolist()])
         label = calculus.table.masked(self.graph.label[element], np.zeros(len(element), np.int64), [calculus.data_bits])
         counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
-        class_ = np.where(counts, self.counts.class_of[element], -1)
+        class_ = np.where(counts, self.counts.classes(element), -1)
         _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
         answers = [
             calculus.data.is_decided(

@@ -51,6 +51,11 @@ class Counts:
         _, inverse, example = distinct(self.graph.group[known:])
         self.class_of = np.concatenate([self.class_of, number[example][inverse]])
 
+    def classes(self, elements: Ints) -> Ints:
+        """The class of each element."""
+        self._sync()
+        return self.class_of[elements]
+
     def members(self, classes: Ints) -> Ints:
         """The elements in ``classes``."""
         self._sync()
@@ -105,7 +110,7 @@ class Counts:
             self.graph.expand(centres)
             self._sync()
             reached = self._neighbours(centres)
-            reached = unique(self.class_of[reached[self.sizes(reached) > 1]])
+            reached = unique(self.classes(reached[self.sizes(reached) > 1]))
             if not len(reached):
                 return unique(np.concatenate([asked, around]))
             loose = self.members(reached)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobs.evaluation.random_dice import Dice
 from jobs.evaluation.random_values import data_range, literal
@@ -51,6 +51,11 @@ class Concepts:
     weights: Mapping[str, float]
     inverses: float = 0.2
 
+    def without(self, name: Class) -> Concepts:
+        """The same, but for one name."""
+        others = tuple(cls for cls in self.vocabulary.classes if cls != name)
+        return replace(self, vocabulary=replace(self.vocabulary, classes=others))
+
     def name(self) -> Class:
         return self.dice.early(self.vocabulary.classes)
 
@@ -59,7 +64,7 @@ class Concepts:
         return ObjectInverseOf(role) if self.dice.chance(self.inverses) else role
 
     def literal_concept(self) -> ClassExpression:
-        return ObjectComplementOf(self.name()) if self.dice.chance(0.3) else self.name()
+        return ObjectComplementOf(self.name()) if self.dice.chance(0.2) else self.name()
 
     def filler(self, depth: int, top: float = 0.25) -> ClassExpression:
         if self.dice.chance(top):

@@ -6,7 +6,7 @@ spread over base and batch: the base is often consistent, the union often is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from jobs.evaluation.random_concepts import Concepts
 from jobs.evaluation.random_dice import Dice
 from jobs.evaluation.random_features import features_of
-from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, random_tbox
+from jobs.evaluation.random_gadgets import gadget, renamed
+from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, is_legal, random_tbox, signature_of
 from jobs.evaluation.random_told import PlainClashes
 from jobs.evaluation.random_values import literal
 from shiq.abox import individuals_of
@@ -37,6 +38,9 @@ _ASSERTIONS = {
 }
 
 
+#: How often a gadget's name is one of the random names, and how often an axiom or assertion of it is left out.
+_SHARED = 0.25
+_LEFT_OUT = 0.04
 #: How many batches speak of one or two individuals alone, so that the rest has to be found along the old role assertions.
 _NARROW = 0.65
 #: How many assertions the other batches hold back as insertions.
@@ -66,14 +70,19 @@ def flavour_of(seed: int) -> Flavour:
 
 
 def random_kb(seed: int) -> RandomKB:
-    """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8 insertions."""
+    """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8 insertions; a few more of each
+    where a gadget is inside."""
     dice = Dice(f"random kb {seed}")
     flavour = flavour_of(seed)
-    tbox, concepts = random_tbox(dice, flavour)
-    individuals = [f"{PREFIX}i{i}" for i in range(dice.pick((3, 4, 5, 6, 6, 7, 7, 8)))]
-    pool = _pool(dice, flavour, tbox, concepts, individuals)
-    insertions = _narrow(dice, pool) if dice.chance(_NARROW) else pool[: dice.pick(_HELD_BACK)]
-    abox = [assertion for assertion in pool if assertion not in insertions]
+    if flavour.gadgets:
+        tbox, abox, insertions = _around_gadget(dice, flavour)
+    else:
+        tbox, concepts = random_tbox(dice, flavour, dice.between(4, 14))
+        individuals = [f"{PREFIX}i{i}" for i in range(dice.pick((3, 4, 5, 6, 6, 7, 7, 8)))]
+        wanted = dice.between(len(individuals) + 6, 2 * len(individuals) + 14)
+        pool = _pool(dice, flavour, tbox, concepts, individuals, wanted)
+        insertions = _narrow(dice, pool) if dice.chance(_NARROW) else pool[: dice.pick(_HELD_BACK)]
+        abox = [assertion for assertion in pool if assertion not in insertions]
     deletions: list[Assertion] = []
     if dice.chance(0.25):
         deletions = dice.shuffled(abox)[: dice.between(1, 3)]
@@ -83,6 +92,37 @@ def random_kb(seed: int) -> RandomKB:
         insertions = [*insertions[:7], dice.pick(abox)]
     made = RandomKB(tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset())
     return with_features(made)
+
+
+def with_features(kb: RandomKB) -> RandomKB:
+    return replace(kb, features=features_of(kb.tbox, kb.abox, kb.insertions, kb.deletions))
+
+
+def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion], list[Assertion]]:
+    """T, A and A⁺ around a gadget: some of it held back or left out, some of its names shared with random axioms and assertions."""
+    inside = gadget(dice.pick(flavour.gadgets))
+    random, concepts = random_tbox(dice, flavour, dice.between(2, 5), most=3)
+    individuals = [f"{PREFIX}i{i}" for i in range(max(len(inside.individuals), dice.between(3, 7)))]
+    names = dict(zip(inside.individuals, dice.shuffled(individuals)))
+    for used, known, letter in (
+        (inside.signature.classes, random.signature.classes, "A"),
+        (inside.signature.object_properties, random.signature.object_properties, "r"),
+        (inside.signature.data_properties, random.signature.data_properties, "d"),
+    ):
+        for i, name in enumerate(sorted(used)):
+            shared = known and dice.chance(_SHARED)
+            names[name] = dice.early(sorted(known)) if shared else f"{PREFIX}{letter}{len(known) + i}"
+    axioms = [renamed(axiom, names) for axiom in inside.axioms if not dice.chance(_LEFT_OUT)]
+    given = [renamed(assertion, names) for assertion in dice.shuffled(inside.assertions) if not dice.chance(_LEFT_OUT)]
+    for axiom in random.axioms:
+        if axiom not in axioms and is_legal([*axioms, axiom]):
+            axioms.append(axiom)
+    tbox = TBox(tuple(axioms), random.signature | signature_of(axioms, given))
+    pool = _pool(dice, flavour, tbox, concepts, individuals, dice.between(0, 6), given)
+    split = dice.pick((1, 1, 1, 2, 2, 3))
+    insertions = given[:split] + pool[: dice.pick((0, 0, 0, 1, 2))]
+    abox = [assertion for assertion in dice.shuffled(given + pool) if assertion not in insertions]
+    return tbox, abox, insertions or abox[:1]
 
 
 def _narrow(dice: Dice, pool: list[Assertion]) -> list[Assertion]:
@@ -97,19 +137,27 @@ def with_features(kb: RandomKB) -> RandomKB:
     return replace(kb, features=features_of(kb.tbox, kb.abox, kb.insertions, kb.deletions))
 
 
-def _pool(dice: Dice, flavour: Flavour, tbox: TBox, concepts: Concepts, individuals: list[Individual]) -> list[Assertion]:
+def _pool(
+    dice: Dice,
+    flavour: Flavour,
+    tbox: TBox,
+    concepts: Concepts,
+    individuals: list[Individual],
+    wanted: int,
+    given: Sequence[Assertion] = (),
+) -> list[Assertion]:
+    """``wanted`` assertions, most of which contradict neither each other nor ``given`` in a plain way."""
     weights = {kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()}
     if not concepts.vocabulary.data:
         weights |= {"data": 0.0, "negative-data": 0.0}
     pairs = _pairs(dice, flavour.shape, individuals)
-    wanted = dice.between(len(individuals) + 6, 2 * len(individuals) + 14)
     clashes = PlainClashes(tbox)
     pool: dict[Assertion, None] = {}
     for _ in range(3 * wanted):
         assertion = _assertion(dice, dice.weighted(weights), concepts, individuals, pairs)
-        if dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*pool, assertion]):
+        if dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*given, *pool, assertion]):
             pool[assertion] = None
-        if len(pool) == wanted:
+        if len(pool) >= wanted:
             break
     return dice.shuffled(list(pool))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobs.evaluation.random_concepts import Concepts, Vocabulary
 from jobs.evaluation.random_dice import Dice
+from jobs.evaluation.random_features import parts
+from jobs.evaluation.random_gadgets import GADGETS
 from jobs.evaluation.random_values import data_range
 from shiq.model import (
+    Assertion,
     AsymmetricObjectProperty,
     Axiom,
     Class,
@@ -27,11 +30,16 @@ from shiq.model import (
     InverseFunctionalObjectProperty,
     InverseObjectProperties,
     IrreflexiveObjectProperty,
+    ObjectExactCardinality,
+    ObjectIntersectionOf,
     ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
     ObjectProperty,
     ObjectPropertyDomain,
     ObjectPropertyExpression,
     ObjectPropertyRange,
+    ObjectSomeValuesFrom,
     Signature,
     SubClassOf,
     SubDataPropertyOf,
@@ -40,7 +48,7 @@ from shiq.model import (
     TBox,
     TransitiveObjectProperty,
 )
-from shiq.roles import Role, role_box
+from shiq.roles import Role, role_box, role_of
 
 PREFIX = "urn:kb:"
 
@@ -69,6 +77,7 @@ class Flavour:
     assertions: Mapping[str, float] = field(default_factory=dict)
     data: float = 0.4  # the chance that there are data properties at all
     shape: str = "any"  # of the role assertions: any, star, path
+    gadgets: tuple[str, ...] = ()  # one of them is inside
 
 
 FLAVOURS = (
@@ -138,16 +147,17 @@ FLAVOURS = (
         data=1.0,
         shape="star",
     ),
+    *(Flavour(f"gadget {i}", data=0.3, gadgets=GADGETS) for i in range(4)),
 )
 
 
-def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
-    """A TBox of 4 to 14 axioms, and a source of expressions over its vocabulary. Numbers, functionality, disjointness, asymmetry
-    and irreflexivity are for simple roles only."""
+def random_tbox(dice: Dice, flavour: Flavour, wanted: int, most: int = 12) -> tuple[TBox, Concepts]:
+    """A TBox of ``wanted`` axioms, and a source of expressions over its vocabulary. At most ``most`` axioms are about roles and
+    data properties, at least two about classes. Numbers, functionality, disjointness, asymmetry and irreflexivity are for
+    simple roles only."""
     classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.pick((3, 3, 4, 4, 5, 5, 6, 7, 8))))
     roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.pick((2, 2, 3, 3, 4, 5))))
     data = tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.pick((1, 2, 2, 3)))) if dice.chance(flavour.data) else ()
-    wanted = dice.between(4, 14)
     chances = {**_ROLE_AXIOMS, **flavour.role_axioms}
     axioms: list[Axiom] = [a for kind in _BOX if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, roles)]
     box = role_box(axioms)
@@ -159,8 +169,7 @@ def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
         axioms += (
             a for kind, chance in data_chances.items() if dice.chance(chance) for a in _data_axioms(dice, kind, data, classes)
         )
-    # What is left of the axioms is about classes: two at least.
-    axioms = dice.shuffled(dice.shuffled(axioms)[:12])
+    axioms = dice.shuffled(_sensible(axioms))[:most]
     weights = {kind: weight + flavour.constructors.get(kind, 0.0) for kind, weight in _CONSTRUCTORS.items()}
     concepts = Concepts(dice, Vocabulary(classes, roles, _still_simple(axioms, roles), data), weights)
     class_weights = {kind: weight + flavour.class_axioms.get(kind, 0.0) for kind, weight in _CLASS_AXIOMS.items()}
@@ -175,6 +184,23 @@ def random_tbox(dice: Dice, flavour: Flavour) -> tuple[TBox, Concepts]:
         data_properties=frozenset(d.iri for d in data),
     )
     return TBox(tuple(axioms), signature), concepts
+
+
+def _sensible(axioms: list[Axiom]) -> list[Axiom]:
+    """Without disjointness of a property and its own superproperty, which only says that the former is empty."""
+    box = role_box(axioms)
+
+    def is_sensible(axiom: Axiom) -> bool:
+        match axiom:
+            case DisjointObjectProperties((first, second)):
+                r, s = role_of(first), role_of(second)
+                return r not in box.superroles(s) and s not in box.superroles(r)
+            case DisjointDataProperties((first, second)):
+                p, q = first.iri, second.iri
+                return p not in box.data_superproperties(q) and q not in box.data_superproperties(p)
+        return True
+
+    return [axiom for axiom in axioms if is_sensible(axiom)]
 
 
 def _still_simple(axioms: list[Axiom], roles: tuple[ObjectProperty, ...]) -> tuple[ObjectProperty, ...]:
@@ -239,19 +265,60 @@ def _data_axioms(dice: Dice, kind: str, data: tuple[DataProperty, ...], classes:
 
 
 def _class_axiom(dice: Dice, kind: str, concepts: Concepts) -> Axiom:
-    name: ClassExpression = concepts.name()
+    name = concepts.name()
+    if dice.chance(0.9):
+        concepts = concepts.without(name)  # about itself a name says little but that it is empty
+    depth = 1 if dice.chance(0.7) else 2
     match kind:
         case "sub":
-            return SubClassOf(name, concepts.expression(1 if dice.chance(0.7) else 2))
+            return SubClassOf(name, concepts.expression(depth))
         case "general":
-            return SubClassOf(concepts.expression(1 if dice.chance(0.7) else 2), concepts.literal_concept())
+            if dice.chance(0.3):
+                return SubClassOf(concepts.expression(depth), name)
+            some = ObjectSomeValuesFrom(concepts.role(), concepts.filler(1, top=0.0))
+            part: ClassExpression = some if dice.chance(0.5) else concepts.name()
+            return SubClassOf(part if dice.chance(0.3) else ObjectIntersectionOf((concepts.name(), part)), name)
         case "disjoint":
-            return DisjointClasses(dice.two(concepts.vocabulary.classes))
+            return DisjointClasses((name, dice.pick([c for c in concepts.vocabulary.classes if c != name])))
         case "equivalent":
             return EquivalentClasses((name, concepts.expression(1)))
         case "domain":
             return ObjectPropertyDomain(concepts.role(), concepts.filler(1))
         case "range":
             return ObjectPropertyRange(concepts.role(), concepts.filler(1))
-    whole, *parts = dice.shuffled(concepts.vocabulary.classes)[:3]
-    return DisjointUnion(whole, tuple(parts))
+    parts = dice.shuffled([c for c in concepts.vocabulary.classes if c != name])[:2]
+    return DisjointUnion(name, tuple(parts))
+
+
+_COUNTED = (
+    ObjectMinCardinality
+    | ObjectMaxCardinality
+    | ObjectExactCardinality
+    | FunctionalObjectProperty
+    | InverseFunctionalObjectProperty
+    | AsymmetricObjectProperty
+    | IrreflexiveObjectProperty
+)
+
+
+def is_legal(axioms: Sequence[Axiom]) -> bool:
+    """Whether the roles that have to be simple are."""
+    box = role_box(axioms)
+    for axiom in axioms:
+        for part in parts(axiom):
+            roles = (part.property,) if isinstance(part, _COUNTED) else ()
+            if isinstance(part, DisjointObjectProperties):
+                roles = part.properties
+            if not all(box.is_simple(role_of(role)) for role in roles):
+                return False
+    return True
+
+
+def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Signature:
+    """The names that occur, but for the built-in ones."""
+    used: dict[type, set[str]] = {Class: set(), ObjectProperty: set(), DataProperty: set()}
+    for value in (*axioms, *assertions):
+        for part in parts(value):
+            if isinstance(part, Class | ObjectProperty | DataProperty) and part.iri.startswith(PREFIX):
+                used[type(part)].add(part.iri)
+    return Signature(frozenset(used[Class]), frozenset(used[ObjectProperty]), frozenset(used[DataProperty]))

@@ -1,8 +1,9 @@
 """Contradictions that show without a choice: kept out of most random pools, so that deeper ones decide.
 
-A small forward chainer of its own over the axioms that need no case distinction. Names and negated names follow from named inclusions,
-disjointness, domains and ranges, ∀ and ∃; pairs of individuals follow along the role hierarchy and transitivity; individuals become one
-by sameAs, functional roles and ≤1. What it misses is just not kept out: no reasoner, so that a test of reasoners does not rest on one.
+A small forward chainer of its own over the axioms that need no case distinction. Names and negated names follow from named
+inclusions, disjointness, domains and ranges, ∀ and ∃; pairs of individuals along the role hierarchy and transitivity; individuals
+become one by sameAs, functional roles and ≤1. What it misses is just not kept out: no reasoner, so that a test of reasoners does
+not rest on one.
 """
 
 from __future__ import annotations
@@ -166,9 +167,8 @@ class PlainClashes:
 
     def _closed(self, assertions: list[Assertion], edges: _Edges, one: _Representatives) -> _Labels:
         labels: _Labels = {}
-        stack = [
-            (one(a.individual), label) for a in assertions if isinstance(a, ClassAssertion) for label in _labels(a.expression)
-        ]
+        asserted = (a for a in assertions if isinstance(a, ClassAssertion))
+        stack = [(one(a.individual), label) for a in asserted for label in _labels(a.expression)]
         stack += ((individual, _TOP) for individual, _ in edges)
         while stack:
             individual, label = stack.pop()

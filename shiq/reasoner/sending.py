@@ -7,9 +7,8 @@ sent as what it means. Other parsers guess at malformed text; so the counts of w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from shiq.functional import axiom_text
@@ -21,14 +20,9 @@ from shiq.model import (
     Axiom,
     ClassAssertion,
     DataComplementOf,
-    DataExactCardinality,
     DataIntersectionOf,
     DataMaxCardinality,
-    DataMinCardinality,
     DataOneOf,
-    DataRange,
-    Datatype,
-    DatatypeDefinition,
     DatatypeRestriction,
     DataUnionOf,
     DifferentIndividuals,
@@ -53,7 +47,6 @@ from shiq.reasoner.structure import entities, rewritten, structural_key, with_in
 V = TypeVar("V")
 
 BLANK = "urn:shiq:blank:"
-RANGE = "urn:shiq:range:"
 
 
 class Unsendable(Exception):
@@ -94,34 +87,6 @@ def sendable(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> tuple[
     sent_axioms = [a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))]
     sent_assertions = [_assertion(rewritten(_named(assertion), _proper_operands)) for assertion in assertions]
     return _distinct(sent_axioms), _distinct(sent_assertions)
-
-
-def with_named_ranges(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> tuple[list[Axiom], list[Assertion]]:
-    """Axioms and assertions of the same meaning that count only values of named, enumerated or facet-restricted data ranges.
-
-    HermiT 1.3.8 reads ≤n f.D wrongly where D is a union, an intersection or the complement of one (its normalisation states
-    that the range's complement implies the range): A ⊑ ≤1 f.({0} ⊔ {1}), a:A, f(a,0), f(a,1) is consistent to it. Under
-    negation ≥ becomes ≤, so every counted range of that kind gets a name with a definition.
-    """
-    definitions: dict[Datatype, DataRange] = {}
-
-    def change(part: object) -> object | None:
-        if isinstance(part, DataMinCardinality | DataMaxCardinality | DataExactCardinality) and not _is_atomic(part.range):
-            digest = hashlib.sha256(repr(part.range).encode()).hexdigest()[:20]
-            name = Datatype(RANGE + digest)
-            definitions[name] = part.range
-            return replace(part, range=name)
-        return None
-
-    new_axioms = [rewritten(axiom, change) for axiom in axioms]
-    new_assertions = [rewritten(assertion, change) for assertion in assertions]
-    return [*(DatatypeDefinition(name, range) for name, range in definitions.items()), *new_axioms], new_assertions
-
-
-def _is_atomic(range: DataRange) -> bool:
-    if isinstance(range, DataComplementOf):
-        range = range.operand
-    return isinstance(range, Datatype | DatatypeRestriction | DataOneOf)
 
 
 def _distinct(values: Iterable[V]) -> list[V]:

@@ -316,8 +316,6 @@ class State:
             end = target if other == source else other
             for mask, mask_rest in self._edge_parts(source, other, roles):
                 self.link(target, end, mask, rest | mask_rest)
-        if self.pos[target] & need_mask:
-            self.write(self.open, target, True)
 
     def _edge_parts(self, x: int, y: int, roles: int) -> list[tuple[int, int]]:
         """The roles from x to y, grouped by what they rest on."""
