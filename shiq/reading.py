@@ -16,9 +16,10 @@ class Reading:
     """The result of reading one or more sources together.
 
     ``ledger`` counts every triple in exactly one bucket: ``axiom``, ``assertion``, ``declaration``, ``annotation`` (with ontology
-    headers), or ``leftover:KIND``; its values sum up to the number of triples (for functional syntax: of axioms) read.
-    A line or passage that is no triple counts as one, under ``leftover:malformed``.
-    ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in ``leftovers``.
+    headers), or ``leftover:KIND``; its values sum up to the number of triples (for functional syntax: of axioms) read. A line or
+    passage that is no triple counts as one, under ``leftover:malformed``.
+    ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in
+    ``leftovers``.
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 

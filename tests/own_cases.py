@@ -443,6 +443,18 @@ CASES: dict[str, Case] = {
         [["A"], ["X", some(R, "Z")], ["Y"]],
         [(0, S, 1), (0, S, 2)],
     ),
+    "a choice open at a node that is merged away comes back with it": Case(
+        False,
+        [isa("A", then=["B", "C"]), at_most(1, S, body="B"), isa("X", then=["D", "E", "F"]), isa("D"), isa("E"), isa("F")],
+        [["A"], [], ["X"]],
+        [(0, S, 1), (0, S, 2)],
+    ),
+    "equalities refuted under a choice are open without it": Case(
+        True,
+        [at_most(2, S), isa("P", then=["X", "Y"]), isa("D", "E")],
+        [[], ["P"], ["D", Not("X")], ["E", Not("X")]],
+        [(0, S, 1), (0, S, 2), (0, S, 3)],
+    ),
     "facts that a merge brings rest on it": Case(
         True,
         [isa("A", then=["B", "C"]), at_most(1, S, body="B"), only("X", R, "K"), isa("K", "L")],

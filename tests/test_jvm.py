@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from shiq.errors import ReasonerError, UsageError
+from shiq.reasoner import gateway
 from shiq.reasoner import jvm as jvm_module
 from shiq.reasoner.jvm import JavaException, Jvm, JvmDied, JvmExpired, find_jars, find_java, release_jvm, shared_jvm
 
@@ -107,26 +108,26 @@ def test_an_incomplete_answer_is_none(jvm: Jvm) -> None:
     connection = jvm._client._create_connection()
     connection.stream.close()
     connection.stream = Cut()
-    with pytest.raises(jvm_module.Py4JNetworkError, match="incomplete"):
+    with pytest.raises(gateway.Py4JNetworkError, match="incomplete"):
         connection.send_command("c\nz:java.lang.Boolean\nvalueOf\nstrue\ne\n")
 
 
 def test_nothing_is_asked_twice(doomed: Jvm) -> None:
     """A command whose answer was lost may have been carried out."""
     sent: list[str] = []
-    original = jvm_module._Connection.send_command
+    original = gateway.Connection.send_command
 
     def lossy(connection: object, command: str) -> str:
         sent.append(command)
-        raise jvm_module.Py4JNetworkError("lost", when=jvm_module.protocol.EMPTY_RESPONSE)
+        raise gateway.Py4JNetworkError("lost", when=gateway.protocol.EMPTY_RESPONSE)
 
     member = doomed.view.java.lang.Integer.parseInt
-    jvm_module._Connection.send_command = lossy
+    gateway.Connection.send_command = lossy
     try:
         with pytest.raises(JvmDied):
             doomed.call(lambda: member("7"), 30)
     finally:
-        jvm_module._Connection.send_command = original
+        gateway.Connection.send_command = original
     assert len(sent) == 1
 
 

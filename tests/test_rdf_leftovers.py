@@ -357,6 +357,13 @@ def test_axioms_among_assertions_are_told_unless_the_tbox_has_them(tmp_path: Pat
     assert kinds(read_assertions([path], tbox.tbox.signature)) == {"tbox-axiom": 3}
 
 
+def test_a_rewritten_axiom_is_still_the_tbox_s_own(tmp_path: Path) -> None:
+    text = DECLARED + ":likes owl:propertyChainAxiom ( :likes :likes ) ."
+    tbox = turtle(tmp_path, text)
+    path = tmp_path / "o.ttl"
+    assert not read_assertions([path], tbox.tbox.signature, axioms=tbox.tbox.axioms).leftovers
+
+
 def test_values_pass_through(tmp_path: Path) -> None:
     cat, dog = Class(NS + "Cat"), Class(NS + "Dog")
     tbox = turtle(tmp_path, DECLARED)

@@ -83,6 +83,17 @@ def test_a_literal_that_keeps_its_form_is_not(literal: str) -> None:
     assert reading.abox.literals[0].lexical == literal.split('"')[1]
 
 
+def test_only_literals_that_a_model_sees_count() -> None:
+    text = """
+    :C rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:maxCardinality 1 ] ; owl:versionInfo 5 . :C a owl:Class .
+    :r a owl:ObjectProperty . :date a owl:AnnotationProperty . :C :date "2026-08-16"^^xsd:date . :f a owl:DatatypeProperty .
+    """
+    assert not read_ontology([rdflib_graph(PREFIXES + text)]).leftovers
+    assert not read_ontology([oxigraph(PREFIXES + text)]).leftovers
+    value = ":D rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :f ; owl:hasValue 5 ] ."
+    assert kinds(read_ontology([rdflib_graph(PREFIXES + text + value)])) == {"lossy-input": 1}
+
+
 def test_a_graph_that_was_not_normalised_is_trusted() -> None:
     import rdflib
 

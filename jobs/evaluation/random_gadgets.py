@@ -1,8 +1,8 @@
 """Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for random knowledge bases.
 
-Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions. Some are cases that criteria for
-leaving assertions out once got wrong. `jobs.evaluation.random_kb` renames them, mixes them with random axioms and assertions, thins
-them out, and splits them into base and batch.
+Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions. Some are cases that criteria
+for leaving assertions out once got wrong. `jobs.evaluation.random_kb` renames them, mixes them with random axioms and assertions,
+thins them out, and splits them into base and batch.
 """
 
 from __future__ import annotations
@@ -51,6 +51,27 @@ _TEXTS = {
         ObjectPropertyAssertion(:F :z :a) ObjectPropertyAssertion(:F :z :a2)
         ObjectPropertyAssertion(:Q :e :d) ObjectPropertyAssertion(:Q :e2 :d2)
         ClassAssertion(:B1 :d) ClassAssertion(:B2 :d2)
+        ClassAssertion(ObjectComplementOf(:B0) :z) ClassAssertion(ObjectComplementOf(:B0) :a)
+        ClassAssertion(ObjectComplementOf(:B0) :a2) ClassAssertion(ObjectComplementOf(:B0) :d)
+        ClassAssertion(ObjectComplementOf(:B0) :d2) ClassAssertion(ObjectComplementOf(:D) :d)
+        ClassAssertion(ObjectComplementOf(:D) :d2)
+    """,
+    "taken as a witness by a neighbour": """
+        SubObjectPropertyOf(:R :P) SubObjectPropertyOf(:T :P) SubObjectPropertyOf(:R ObjectInverseOf(:S))
+        FunctionalObjectProperty(:P) FunctionalObjectProperty(:S) SubClassOf(:A ObjectSomeValuesFrom(:R :D))
+        ClassAssertion(:A :b) ObjectPropertyAssertion(:T :b :a) ObjectPropertyAssertion(:S :a :c) DifferentIndividuals(:b :c)
+    """,
+    "taken as a witness by a child": """
+        SubObjectPropertyOf(:R :P) SubObjectPropertyOf(ObjectInverseOf(:Q) :P) SubObjectPropertyOf(:R ObjectInverseOf(:S))
+        FunctionalObjectProperty(:P) FunctionalObjectProperty(:S)
+        SubClassOf(:A ObjectSomeValuesFrom(:Q :E)) SubClassOf(:E ObjectSomeValuesFrom(:R :D))
+        ClassAssertion(:A :a) ObjectPropertyAssertion(:S :a :c) ClassAssertion(ObjectComplementOf(:E) :c)
+    """,
+    "a neighbour that has to be counted": """
+        SubClassOf(:X ObjectMaxCardinality(1 :S :C)) SubClassOf(:V ObjectUnionOf(:C :D))
+        SubClassOf(ObjectIntersectionOf(:D :Y) :U) SubClassOf(ObjectIntersectionOf(:D :Y) ObjectComplementOf(:U))
+        ClassAssertion(:X :a) ObjectPropertyAssertion(:S :a :b) ObjectPropertyAssertion(:S :a :c) DifferentIndividuals(:b :c)
+        ClassAssertion(:C :b) ClassAssertion(:V :c) ClassAssertion(:Y :c)
     """,
     "one clause, both ends": """
         SubObjectPropertyOf(:R3 :R1) SubObjectPropertyOf(:R3 ObjectInverseOf(:R1))
@@ -101,8 +122,8 @@ _TEXTS = {
         TransitiveObjectProperty(:R) SubObjectPropertyOf(:Q ObjectInverseOf(:R)) DisjointClasses(:B :C)
         SubClassOf(:A ObjectAllValuesFrom(:R ObjectUnionOf(:B :D)))
         SubClassOf(:D ObjectAllValuesFrom(:T :E)) SubClassOf(:D ObjectAllValuesFrom(:T ObjectComplementOf(:E)))
-        ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:Q :c :b) ObjectPropertyAssertion(:R :c :d)
-        ClassAssertion(:C :d) ObjectPropertyAssertion(:T :d :e)
+        ClassAssertion(:A :a) ClassAssertion(:C :d) ObjectPropertyAssertion(:T :d :e)
+        ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:Q :c :b) ObjectPropertyAssertion(:R :c :d)
     """,
     "an odd circle in two colours": """
         SubClassOf(:V ObjectUnionOf(:B :C)) SubClassOf(:B ObjectAllValuesFrom(:S ObjectComplementOf(:B)))
@@ -228,6 +249,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
         return type(value)(names.get(value.iri, value.iri))
     if isinstance(value, tuple):
         return tuple(_renamed(part, names) for part in value)
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return type(value)(*(_renamed(getattr(value, field.name), names) for field in fields(value)))
     return value

@@ -99,7 +99,7 @@ def with_features(kb: RandomKB) -> RandomKB:
 
 
 def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion], list[Assertion]]:
-    """T, A and A⁺ around a gadget: some of it held back or left out, some of its names shared with random axioms and assertions."""
+    """T, A and A⁺ around a gadget: some of it is held back or left out, some of its names are among the random ones."""
     inside = gadget(dice.pick(flavour.gadgets))
     random, concepts = random_tbox(dice, flavour, dice.between(2, 5), most=3)
     individuals = [f"{PREFIX}i{i}" for i in range(max(len(inside.individuals), dice.between(3, 7)))]
@@ -131,10 +131,6 @@ def _narrow(dice: Dice, pool: list[Assertion]) -> list[Assertion]:
     about = set(individuals_of(first))
     near = [assertion for assertion in pool[1:] if about.issuperset(individuals_of(assertion))]
     return [first, *near[: dice.pick((0, 0, 1, 2))]]
-
-
-def with_features(kb: RandomKB) -> RandomKB:
-    return replace(kb, features=features_of(kb.tbox, kb.abox, kb.insertions, kb.deletions))
 
 
 def _pool(

@@ -306,7 +306,7 @@ def is_legal(axioms: Sequence[Axiom]) -> bool:
     box = role_box(axioms)
     for axiom in axioms:
         for part in parts(axiom):
-            roles = (part.property,) if isinstance(part, _COUNTED) else ()
+            roles: tuple[ObjectPropertyExpression, ...] = (part.property,) if isinstance(part, _COUNTED) else ()
             if isinstance(part, DisjointObjectProperties):
                 roles = part.properties
             if not all(box.is_simple(role_of(role)) for role in roles):

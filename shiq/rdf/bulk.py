@@ -61,6 +61,7 @@ class Bulk:
     roles: Rows
     data: Rows
     built_in: Rows  # assertions on top and bottom properties
+    annotations: Flags  # rows that say nothing a model could see
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
 
@@ -170,6 +171,7 @@ def resolve(
         np.flatnonzero(kept & ~types & ~literal),
         np.flatnonzero(kept & ~types & literal),
         np.flatnonzero(built_in),
+        bucket == _ANNOTATED,
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
     result.leftovers += _undeclared(triples, known, np.flatnonzero(bucket == _UNDECLARED), types)

@@ -225,15 +225,16 @@ def _infer(graph: Graph, kinds: Kinds) -> None:
     pending = [iri for iri in evidence if not _held(kinds, iri)]
     known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties]
     known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
+    # Sorted, so that a name between two kinds is settled the same way each time.
     for iri in pending:
         _settle(kinds, iri, evidence[iri])
-    stack = [*(iri for iri in known if iri in links), *pending]
+    stack = [*sorted(iri for iri in known if iri in links), *pending]
     while stack:
         iri = stack.pop()
         if iri in kinds.punned:
             continue
         kind = kinds.property_kind(iri)
-        for other in links[iri]:
+        for other in sorted(links[iri]):
             if kind and not is_reserved(other) and not _held(kinds, other) and other not in kinds.punned:
                 _settle(kinds, other, {kind})
                 stack.append(other)

@@ -25,7 +25,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf.lines import read_lines
-from shiq.rdf.objects import read_oxigraph, read_rdflib
+from shiq.rdf.objects import Rewritten, read_oxigraph, read_rdflib
 from shiq.rdf.owlready import iris_of, read_owlready
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.surroundings import bare
@@ -65,6 +65,7 @@ class Loaded:
     ontologies: set[str] = field(default_factory=set)
     imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
+    rewritten: list[Rewritten] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
 
@@ -167,9 +168,9 @@ def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
     triples, name = loaded.triples, source.name
     match source.kind:
         case ObjectKind.RDFLIB:
-            loaded.leftovers += read_rdflib(source.value, name, triples, written_labels(scope), rejects)
+            loaded.rewritten.append(read_rdflib(source.value, name, triples, written_labels(scope), rejects))
         case ObjectKind.PYOXIGRAPH:
-            loaded.leftovers += read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
+            loaded.rewritten.append(read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects))
         case ObjectKind.OWLREADY:
             loaded.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(source.value, name, triples, written_labels(scope), rejects, _reread)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,8 @@ import pyoxigraph as ox
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
-from shiq.rdf.triples import Term, Triples, short, triple_text
-from shiq.rdf.vocabulary import local_name
+from shiq.rdf.triples import Term, Triples, short
+from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, local_name
 from shiq.verdict import Leftover
 
 
@@ -50,31 +50,36 @@ OXIGRAPH_REWRITES: Mapping[str, str] = {
 _NOT_FINITE = {"INF", "-INF", "+INF", "NaN"}
 
 
-@dataclass
-class _Rewritten:
-    """Literals that may not be as they were written, by datatype: how many, and the first triple."""
+#: Where a literal is no value of an individual: in cardinalities, and in annotations.
+_NO_VALUES = CARDINALITIES.keys() | ANNOTATIONS | {OWL + "hasSelf"}
 
+
+@dataclass
+class Rewritten:
+    """Literals that may not be as they were written: rows by datatype. ``owner`` keeps them, ``reasons`` say what it does."""
+
+    name: str
     owner: str
     reasons: Mapping[str, str]
-    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    rows: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, datatype: str, subject: str, predicate: str, value: Literal) -> None:
-        count, text = self.found.get(datatype, (0, ""))
-        self.found[datatype] = (count + 1, text or triple_text(subject, predicate, value))
+    def add(self, datatype: str, predicate: str, row: int) -> None:
+        if predicate not in _NO_VALUES:
+            self.rows.setdefault(datatype, []).append(row)
 
-    def leftovers(self, source: str) -> list[Leftover]:
-        return [
-            Leftover(
-                "lossy-input",
-                f"{count} literals of datatype {_short_name(datatype)} may have been written otherwise, even ill-typed: in "
-                f"{self.owner} {self.reasons[datatype]}",
-                source,
-                text=text,
-                hint=f"give the file instead of the {source}",
-                count=count,
-            )
-            for datatype, (count, text) in self.found.items()
-        ]
+    def leftovers(self, triples: Triples, matters: Callable[[int], bool]) -> Iterator[Leftover]:
+        """One for each datatype with literals in rows that matter."""
+        for datatype, candidates in self.rows.items():
+            if rows := [row for row in candidates if matters(row)]:
+                yield Leftover(
+                    "lossy-input",
+                    f"{len(rows)} literals of datatype {_short_name(datatype)} may have been written otherwise, even ill-typed: "
+                    f"in {self.owner} {self.reasons[datatype]}",
+                    self.name,
+                    text=triples.text(rows[0]),
+                    hint=f"give the file instead of the {self.name}",
+                    count=len(rows),
+                )
 
 
 def _short_name(iri: str) -> str:
@@ -84,9 +89,9 @@ def _short_name(iri: str) -> str:
     return f"<{iri}>"
 
 
-def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> list[Leftover]:
+def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> Rewritten:
     """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have rewritten."""
-    rewritten = _Rewritten("an rdflib graph", RDFLIB_REWRITES)
+    rewritten = Rewritten(name, "an rdflib graph", RDFLIB_REWRITES)
     everything = graph.quads((None, None, None, None)) if hasattr(graph, "quads") else graph.triples((None, None, None))
     for row in everything:
         try:
@@ -100,8 +105,8 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
             continue
         triples.add(subject, predicate, value)
         if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
-            rewritten.add(value.datatype, subject, predicate, value)
-    return rewritten.leftovers(name)
+            rewritten.add(value.datatype, predicate, len(triples) - 1)
+    return rewritten
 
 
 def _rdflib_term(term: Any, label: Labels) -> str | Literal:
@@ -143,9 +148,9 @@ def check_term(term: Term) -> None:
             raise RefusedTermError(f"not an IRI: {error}") from error
 
 
-def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> list[Leftover]:
+def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> Rewritten:
     """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as values, not as written."""
-    rewritten = _Rewritten("a pyoxigraph store", OXIGRAPH_REWRITES)
+    rewritten = Rewritten(name, "a pyoxigraph store", OXIGRAPH_REWRITES)
     keeps_values = isinstance(store, ox.Store)
     add_quad = quad_adder(triples, label)
     for quad in store:
@@ -157,6 +162,5 @@ def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, reject
         value = triples.terms[triples.object[-1]]
         if keeps_values and isinstance(value, Literal) and value.datatype in OXIGRAPH_REWRITES:
             if not value.datatype.endswith(("float", "double")) or value.lexical in _NOT_FINITE:
-                subject, predicate = (triples.terms[column[-1]] for column in (triples.subject, triples.predicate))
-                rewritten.add(value.datatype, str(subject), str(predicate), value)
-    return rewritten.leftovers(name)
+                rewritten.add(value.datatype, str(triples.terms[triples.predicate[-1]]), len(triples) - 1)
+    return rewritten

@@ -11,13 +11,13 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from shiq.errors import InputError
-from shiq.model import RDF, XSD, Literal
+from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.objects import RDFLIB_REWRITES, check_term
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError
@@ -124,6 +124,7 @@ def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: boo
         )
         return
     yield from rejects.leftovers()
+    notes = ANNOTATIONS | {str(subject) for subject in _declared_annotations(written)}
     held = Counter(_masked(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
     distinct = {triple: row for row, triple in enumerate(zip(written.subject, written.predicate, written.object))}
@@ -131,7 +132,7 @@ def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: boo
         key = _masked(written, row)
         if held[key] > 0:
             held[key] -= 1
-        elif not _negligible(key):
+        elif not _negligible(key, notes):
             lost.append(row)
     if lost:
         yield Leftover(
@@ -174,6 +175,13 @@ def _value(literal: Literal) -> tuple[str, str, str]:
     return literal.lexical, literal.datatype, literal.language
 
 
-def _negligible(key: tuple[str, str, object]) -> bool:
+def _declared_annotations(triples: Triples) -> Iterator[Term]:
+    wanted = (triples.ids.get(TYPE), triples.ids.get(OWL + "AnnotationProperty"))
+    for subject, *rest in zip(triples.subject, triples.predicate, triples.object):
+        if tuple(rest) == wanted:
+            yield triples.terms[subject]
+
+
+def _negligible(key: tuple[str, str, object], annotations: Collection[str]) -> bool:
     _, predicate, value = key
-    return predicate in ANNOTATIONS or predicate == IMPORTS or (predicate == TYPE and value == ONTOLOGY)
+    return predicate in annotations or predicate == IMPORTS or (predicate == TYPE and value == ONTOLOGY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,16 +74,29 @@ def read_assertions(
     """
     loaded = load(sources, scope, progress)
     reader = _Reader(loaded, signature | loaded.signature, ontologies, whole=False)
-    own = set(axioms)
+    own = _own(axioms)
     findings: dict[Axiom | Assertion, list[Finding]] = {
         axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
         for axiom in reader.axioms()
-        if axiom not in own
+        if not own(axiom)
     }
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     notes = reader.kinds.annotation_properties - signature.object_properties - signature.data_properties
     known = replace(signature, annotation_properties=signature.annotation_properties | notes)
     return reader.finish(TBox(), known, list(axioms))
+
+
+def _own(axioms: Collection[Axiom]) -> Callable[[Axiom], bool]:
+    """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read."""
+    known = set(axioms)
+
+    def is_own(axiom: Axiom) -> bool:
+        if axiom in known:
+            return True
+        inside, reported = split_axioms([axiom])
+        return bool(known) and not reported and known.issuperset(inside)
+
+    return is_own
 
 
 def _findings(reported: Iterable[tuple[Axiom | Assertion, str, str]]) -> dict[Axiom | Assertion, list[Finding]]:
@@ -167,6 +180,8 @@ class _Reader:
             if count := sum(graph.copies[i] for i in group):
                 message = "triples of a class expression or list that no axiom uses"
                 accounts.leave("unattached", message, group[0], count=count)
+        for rewritten in self.loaded.rewritten:
+            accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
             counts.update(ledger)

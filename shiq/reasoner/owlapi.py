@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from py4j.java_gateway import get_field, set_field  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
 from shiq.reasoner.jvm import Jvm, JvmFailure, shared_jvm
 from shiq.reasoner.sending import Document
@@ -26,7 +27,8 @@ class OwlApi:
         """Loads the classes. Raises JvmFailure; to be called inside `Jvm.call`, like every method here."""
         self.jvm = jvm
         java = jvm.view
-        self._manager: Any = java.org.semanticweb.owlapi.apibinding.OWLManager.createOWLOntologyManager()
+        self._managers: Any = java.org.semanticweb.owlapi.apibinding.OWLManager
+        self._manager: Any = self._managers.createOWLOntologyManager()
         # The parser itself, not the manager's search for one: among the others are some that read anything as nothing.
         self._parser: Any = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
         self._source: Any = java.org.semanticweb.owlapi.io.StringDocumentSource
@@ -38,6 +40,16 @@ class OwlApi:
         self._bases: OrderedDict[str, Any] = OrderedDict()
 
     def consistent(self, bases: Sequence[Document], question: Document) -> bool:
+        """`_consistent`. Where HermiT's constructor throws, it leaves a listener at the ontology manager that keeps every later
+        change; so after an exception another manager takes over."""
+        try:
+            return self._consistent(bases, question)
+        except Py4JJavaError:
+            self.jvm.forget(self._manager)
+            self._manager = self._managers.createOWLOntologyManager()
+            raise
+
+    def _consistent(self, bases: Sequence[Document], question: Document) -> bool:
         """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
 
         No axiom may be in two of them.

@@ -1,7 +1,6 @@
 """Data on its way to a reasoner that must not see our literals: integers instead, or bounds where nothing can stand for it.
 
-The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`); ranges are sent as enumerations of these
-numbers, the one kind of range that HermiT 1.3.8 was never seen to get wrong. What it cannot number (an unknown
+The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it cannot number (an unknown
 datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that opaque ranges hold wherever
 that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them (if even that is consistent,
 so is the ontology). Between the two it is undetermined.
@@ -69,7 +68,7 @@ class Bound(Enum):
 def proxied(
     theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], negated_ranges: bool = False
 ) -> tuple[list[Axiom], list[Assertion]]:
-    """``axioms`` and ``assertions`` over enumerated integers, consistent if and only if they are. Raises OpaqueData.
+    """``axioms`` and ``assertions`` over integers, consistent if and only if they are. Raises OpaqueData.
 
     rdfs:Literal becomes the integers that stand for something. Where the reasoner may have to negate a range by itself
     (``negated_ranges``: ¬∀f.D), every data property gets that as its range.
@@ -84,10 +83,10 @@ def proxied(
     proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
     if proxies is None:
         raise OpaqueData(_why(theory, ranges, literals))
-    enumerated = {range: _enumerated(proxy) for range, proxy in proxies.range.items()}
+    sent = {data_range: _enumerated(proxy) for data_range, proxy in proxies.range.items()}
     return (
-        [with_data(axiom, enumerated, proxies.literal) for axiom in axioms],
-        [with_data(assertion, enumerated, proxies.literal) for assertion in assertions],
+        [with_data(axiom, sent, proxies.literal) for axiom in axioms],
+        [with_data(assertion, sent, proxies.literal) for assertion in assertions],
     )
 
 
@@ -112,8 +111,9 @@ def _single_values(values: Sequence[object]) -> int:
 def _enumerated(proxy: DataRange) -> DataRange:
     """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value. Raises OpaqueData if it is huge.
 
-    HermiT 1.3.8 intersects intervals wrongly: where two bounds are equal it looks only at one of them for being inclusive, so
-    that [59, 59] and the complement of [0, 59] have 59 in common.
+    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly for a union D; and where it
+    intersects intervals with equal bounds it looks at only one of them for being inclusive, so that [59, 59] and the complement
+    of [0, 59] have 59 in common.
     """
     intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, DataUnionOf) else (proxy,))]
     if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
