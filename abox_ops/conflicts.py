@@ -19,7 +19,7 @@ from abox_ops.everything import everything
 from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
 from abox_ops.quotient import Partition
-from abox_ops.shrink import shrink
+from abox_ops.shrink import areas, shrink
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
@@ -97,16 +97,17 @@ class Explainer:
                 self.unexplained += len(todo) - i
                 self.complete = False
                 break
+            if self.progress:
+                self.progress("explaining conflicts", i, len(todo))
             local = self._local(supports, add_set.tbox, group)
             if local is None:
                 self.unexplained += 1
                 self.complete = False
                 continue
-            inserted, base = self._split(add_set, local)
-            kept = shrink(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
-            candidates.setdefault(frozenset(kept), base)
-            if self.progress and i % 20 == 0:
-                self.progress("explaining conflicts", i, len(todo))
+            for area in areas(local, lambda part: self._refutes(add_set.tbox, part)):
+                inserted, base = self._split(add_set, area)
+                kept = shrink(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
+                candidates.setdefault(frozenset(kept), base)
         for key, base in self._minimal(candidates, add_set).items():
             if key not in self.found:
                 self.found[key] = self._justified(add_set.tbox, key, base)
@@ -221,12 +222,15 @@ class Explainer:
         return set()
 
     def _refutes_with(self, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
-        """Whether ``axioms`` alone contradict ``assertions``."""
-        tbox = TBox(tuple(axioms))
+        """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so nothing is remembered."""
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
         extra: list[SubClassOf | Class] = [*definitions(assertions, roles), *map(Class, atom_names(plain))]
-        return self._refutes(simplify(tbox, extra).clauses, assertions)
+        tbox = simplify(TBox(tuple(axioms)), extra).clauses
+        contradictory, parts = self._modules(tbox, assertions)
+        return contradictory or any(
+            answer.verdict is Verdict.INCONSISTENT for answer in self.decider.reasoner.decide(tbox, parts)
+        )
 
     # --- all conflicts -----------------------------------------------------------------------------
 

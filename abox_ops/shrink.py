@@ -24,6 +24,39 @@ def shrink(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
     return _without_chunks(kept, 1, holds)
 
 
+#: Areas are not split further below this many items.
+SMALL = 24
+
+
+def areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]:
+    """Disjoint small sublists of ``items`` with ``holds``, given that it is monotone and true of ``items``.
+
+    Halves are looked at by themselves, so items that belong together should stand near each other: then parts in which nothing
+    holds fall away at once. Where neither half holds alone, the list is narrowed as a whole. At least one area is found.
+
+    >>> [len(a) <= SMALL for a in areas(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
+    [True, True]
+    """
+    found: list[list[V]] = []
+    stack = [list(items)]
+    while stack:
+        part = stack.pop()
+        if len(part) <= SMALL:
+            found.append(part)
+            continue
+        middle = len(part) // 2
+        halves = [half for half in (part[middle:], part[:middle]) if holds(half)]
+        if halves:
+            stack.extend(halves)
+        else:
+            size = middle // 2
+            while size > SMALL // 4:
+                part = _without_chunks(part, size, holds)
+                size = min(size, len(part)) // 2
+            found.append(part)
+    return found
+
+
 def _without_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool]) -> list[V]:
     kept, start = items, 0
     while start < len(kept):

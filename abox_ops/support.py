@@ -6,6 +6,7 @@ of assertions of A ∪ A⁺: first what the elements say themselves, then what g
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from abox_ops.elements import ElementGraph
@@ -67,10 +68,22 @@ class Supports:
             yield self._among(inside)
 
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
-        """The assertions that mention individuals of ``inside`` only."""
+        """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
         chosen = set(inside)
+        place: dict[str, int] = {}
+        for start in sorted(chosen):
+            if start in place:
+                continue
+            place[start] = len(place)
+            queue = deque([start])
+            while queue:
+                for assertion in self.about(queue.popleft()):
+                    for other in individuals_of(assertion):
+                        if other in chosen and other not in place:
+                            place[other] = len(place)
+                            queue.append(other)
         found = {a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))}
-        return sorted(found, key=repr)
+        return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
         """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or make it equal to another."""

@@ -344,6 +344,7 @@ def _decided(
     verdict, reason = _verdict(base, bool(groups), undecided, everything, options)
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
+    decider.progress = None
     raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if groups and options.max_conflicts else []
     clock.stage("explaining")
     return Result(

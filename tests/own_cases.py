@@ -221,8 +221,15 @@ CASES: dict[str, Case] = {
     ),
     "a merge leaves a need unmet that was met": Case(
         False,
-        [isa("A", then=[some(T, "X")]), only("X", T.inverse, "K"), at_most(1, R, body="K"), at_most(1, S)],
-        [[some(S, n=2)], [], [], ["A"]],
+        [
+            isa("A", then=[some(T, "X")]),
+            only("X", T.inverse, "K"),
+            at_most(1, R, body="K"),
+            isa("P1", "P2", then=["M"]),
+            only("M", S.inverse, "L"),
+            at_most(1, S, body="L"),
+        ],
+        [[some(S, n=2)], ["P1"], ["P2"], ["A"]],
         [(0, S, 1), (0, S, 2), (3, R, 1), (3, R, 2)],
     ),
     "a loop is a neighbour": Case(True, [at_most(1, S)], [[some(S, "A"), "A"]], [(0, S, 0)]),
@@ -452,8 +459,30 @@ CASES: dict[str, Case] = {
     "equalities refuted under a choice are open without it": Case(
         True,
         [at_most(2, S), isa("P", then=["X", "Y"]), isa("D", "E")],
-        [[], ["P"], ["D", Not("X")], ["E", Not("X")]],
+        [[], ["P", "K", "L", "M", "N"], ["D", "K", "L", Not("X")], ["E", "M", "N", Not("X")]],
         [(0, S, 1), (0, S, 2), (0, S, 3)],
+    ),
+    "disjuncts refuted under a choice are open without it": Case(
+        True,
+        [isa("X", then=["Y", "Z"]), isa("A", then=["B", "C", "D"]), isa("Y", "B"), isa("Y", "C"), isa("D")],
+        [["A", "X"]],
+    ),
+    "disjuncts refuted under a choice at a neighbour are open without it": Case(
+        True,
+        [
+            isa("X", then=["Y", "Z"]),
+            isa("A", then=["B", "C", "D"]),
+            *[only("Y", R, None, [name]) for name in ("B", "C")],
+            isa("D"),
+        ],
+        [["X"], ["A"]],
+        [(0, R, 1)],
+    ),
+    "an edge moved under a choice counts only under it": Case(
+        True,
+        [isa("A", then=["B", "C"]), at_most(1, T, body="B"), at_most(1, S)],
+        [[], ["P"], [Not("P")], [], ["A"]],
+        [(4, T, 0), (4, T, 3), (0, S, 1), (3, S, 2)],
     ),
     "facts that a merge brings rest on it": Case(
         True,

@@ -119,6 +119,7 @@ def test_rdflib_terms_that_are_not_rdf_are_malformed() -> None:
     assert len(reading.abox) == 0
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 def test_all_graphs_of_an_rdflib_dataset_are_read() -> None:
     import rdflib
 

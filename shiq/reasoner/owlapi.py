@@ -24,7 +24,7 @@ class OwlApi:
     """One JVM's ontology manager, HermiT's configuration, and the axiom sets that were parsed before."""
 
     def __init__(self, jvm: Jvm) -> None:
-        """Loads the classes. Raises JvmFailure; to be called inside `Jvm.call`, like every method here."""
+        """Loads the classes. To be called inside `Jvm.call`, like every method here."""
         self.jvm = jvm
         java = jvm.view
         self._managers: Any = java.org.semanticweb.owlapi.apibinding.OWLManager
@@ -40,22 +40,20 @@ class OwlApi:
         self._bases: OrderedDict[str, Any] = OrderedDict()
 
     def consistent(self, bases: Sequence[Document], question: Document) -> bool:
-        """`_consistent`. Where HermiT's constructor throws, it leaves a listener at the ontology manager that keeps every later
-        change; so after an exception another manager takes over."""
+        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
+
+        No axiom may be in two of them. Raises Misread where the OWL API holds other counts of axioms or names than were sent,
+        and whatever py4j raises.
+        """
         try:
             return self._consistent(bases, question)
         except Py4JJavaError:
+            # A constructor of HermiT that throws leaves a listener at the manager, which would keep every later change.
             self.jvm.forget(self._manager)
             self._manager = self._managers.createOWLOntologyManager()
             raise
 
     def _consistent(self, bases: Sequence[Document], question: Document) -> bool:
-        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
-
-        No axiom may be in two of them.
-
-        Raises Misread where the OWL API holds other counts of axioms or entities than were sent, JvmFailure for the rest.
-        """
         parsed = [self._base(base) for base in bases]
         with ExitStack() as stack:
             ontology = self._parse(question.text, stack)
@@ -96,7 +94,9 @@ class OwlApi:
 
     def _compare(self, ontology: Any, documents: Sequence[Document]) -> None:
         axioms = ontology.getLogicalAxiomCount()
-        names = ontology.getSignature().size()
+        signature = ontology.getSignature()
+        names = signature.size()
+        self.jvm.forget(signature)
         sent_axioms = sum(document.axioms for document in documents)
         sent_names = len(frozenset().union(*(document.entities for document in documents)))
         if axioms != sent_axioms or names != sent_names:
