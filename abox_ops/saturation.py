@@ -30,6 +30,7 @@ def saturate(
     find = graph.elements.find
     queue = sorted(labels)
     queued = set(queue)
+    settled: dict[str, Label] = {}
     functional = [c for c in space.m_type if c.n == 1]
 
     def label(element: str) -> Label:
@@ -67,6 +68,11 @@ def saturate(
             continue
         labels[x] = space.close(join(join(labels[x], graph.asserted(x)), data.refuted(graph.values(x))))
         neighbours = graph.neighbours(x)
+        if functional and labels[x] != settled.get(x):
+            for _, y in neighbours:  # a new literal here may make a ≤1 at y merge
+                if y in labels:
+                    wake(y)
+        settled[x] = labels[x]
         for role, y in neighbours:
             if y in labels:
                 sent = space.sent(role, labels[x], labels[y])

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from jobs.evaluation.random_features import FEATURES, features_of, parts
-from jobs.evaluation.random_kb import RandomKB, random_kb, shrink
-from jobs.evaluation.random_tbox import FLAVOURS
+from jobs.evaluation.random_gadgets import GADGETS, gadget, renamed
+from jobs.evaluation.random_kb import RandomKB, flavour_of, random_kb, shrink
+from jobs.evaluation.random_tbox import FLAVOURS, is_legal
 from jobs.evaluation.random_told import PlainClashes
 from shiq.model import (
     AsymmetricObjectProperty,
@@ -26,6 +27,7 @@ from shiq.model import (
     ObjectExactCardinality,
     ObjectHasSelf,
     ObjectHasValue,
+    ObjectInverseOf,
     ObjectMaxCardinality,
     ObjectMinCardinality,
     ObjectOneOf,
@@ -43,15 +45,6 @@ from shiq.roles import role_box, role_of
 from shiq.verdict import Verdict
 
 SEEDS = range(600)
-COUNTING = (
-    ObjectMaxCardinality
-    | ObjectMinCardinality
-    | ObjectExactCardinality
-    | FunctionalObjectProperty
-    | InverseFunctionalObjectProperty
-    | AsymmetricObjectProperty
-    | IrreflexiveObjectProperty
-)
 A, B, C = (Class(f"urn:{name}") for name in "ABC")
 r, s = ObjectProperty("urn:r"), ObjectProperty("urn:s")
 
@@ -62,10 +55,12 @@ def kbs() -> list[RandomKB]:
 
 
 def test_sizes_are_small(kbs: list[RandomKB]) -> None:
-    for kb in kbs:
+    for seed, kb in enumerate(kbs):
+        inside = bool(flavour_of(seed).gadgets)
         individuals = {x for a in (*kb.abox, *kb.insertions) for x in vars_of(a)}
-        assert 3 <= len(kb.tbox.signature.classes) <= 8 and 2 <= len(kb.tbox.signature.object_properties) <= 5
-        assert 4 <= len(kb.tbox.axioms) <= 14 and len(individuals) <= 8
+        assert 3 <= len(kb.tbox.signature.classes) <= 8 + 6 * inside
+        assert 2 <= len(kb.tbox.signature.object_properties) <= 5 + 6 * inside
+        assert 4 - 2 * inside <= len(kb.tbox.axioms) <= 14 and len(individuals) <= 8 + 2 * inside
         assert 1 <= len(kb.insertions) <= 8 and len(kb.deletions) <= 3 and kb.abox
         assert len(set(kb.tbox.axioms)) == len(kb.tbox.axioms) and len(set(kb.insertions)) == len(kb.insertions)
 
@@ -77,13 +72,26 @@ def vars_of(assertion: object) -> list[str]:
 
 def test_all_is_inside_shiq(kbs: list[RandomKB]) -> None:
     for kb in kbs:
+        assert is_legal(kb.tbox.axioms)
         box = role_box(kb.tbox.axioms)
         for value in (*kb.tbox.axioms, *kb.abox, *kb.insertions):
             for part in parts(value):
                 assert not isinstance(part, ObjectOneOf | ObjectHasValue | ObjectHasSelf)
-                counted = (part.property,) if isinstance(part, COUNTING) else ()
-                for role in part.properties if isinstance(part, DisjointObjectProperties) else counted:
-                    assert box.is_simple(role_of(role)), part
+                if isinstance(part, ObjectMaxCardinality | ObjectMinCardinality | ObjectExactCardinality):
+                    assert box.is_simple(role_of(part.property)), part
+
+
+def test_counting_needs_simple_roles() -> None:
+    below = (TransitiveObjectProperty(r), SubObjectPropertyOf(r, s))
+    for axiom in (
+        FunctionalObjectProperty(s),
+        InverseFunctionalObjectProperty(r),
+        AsymmetricObjectProperty(ObjectInverseOf(s)),
+        IrreflexiveObjectProperty(s),
+        DisjointObjectProperties((ObjectProperty("urn:t"), s)),
+        SubClassOf(A, ObjectMaxCardinality(1, s)),
+    ):
+        assert is_legal((axiom, below[1])) and not is_legal((axiom, *below))
 
 
 def test_everything_is_declared(kbs: list[RandomKB]) -> None:
@@ -163,6 +171,28 @@ def test_shrinking_leaves_what_fails() -> None:
     assert smaller.features == features_of(smaller.tbox, smaller.abox, smaller.insertions, ())
 
 
+def test_renaming_reaches_every_name() -> None:
+    inside = gadget("values counted over a class")
+    names = {name: f"urn:new:{i}" for i, name in enumerate(sorted(inside.signature.classes | {*inside.individuals}))}
+    for value in (*inside.axioms, *inside.assertions):
+        text = repr(renamed(value, names))
+        assert not any(f"'{name}'" in text for name in names)
+
+
+@pytest.mark.jvm
+def test_gadgets_are_contradictions_of_several_assertions() -> None:
+    reasoner = HermitReasoner(timeout=20)
+    try:
+        for name in GADGETS:
+            inside = gadget(name)
+            assert reasoner.consistent(inside.axioms, inside.assertions).verdict is Verdict.INCONSISTENT, name
+            without = [inside.assertions[:i] + inside.assertions[i + 1 :] for i in range(len(inside.assertions))]
+            needed = sum(reasoner.consistent(inside.axioms, rest).verdict is Verdict.CONSISTENT for rest in without)
+            assert needed >= 2 and needed > 0.5 * len(without), name
+    finally:
+        reasoner.close()
+
+
 @pytest.mark.jvm
 def test_both_verdicts_are_frequent() -> None:
     reasoner = HermitReasoner(timeout=20)
@@ -170,12 +200,12 @@ def test_both_verdicts_are_frequent() -> None:
         verdicts: Counter[tuple[Verdict, Verdict]] = Counter()
         for seed in range(240):
             kb = random_kb(seed)
-            base, union = (
-                reasoner.consistent(kb.tbox.axioms, assertions, proxy_data=False).verdict for assertions in (kb.abox, kb.union())
-            )
+            base, union = (reasoner.consistent(kb.tbox.axioms, assertions).verdict for assertions in (kb.abox, kb.union()))
             verdicts[base, union] += 1
+            if base is Verdict.CONSISTENT is union:
+                assert not PlainClashes(kb.tbox).found_in(kb.union()), f"seed {seed}: no clash, let alone a plain one"
         consistent = sum(n for (base, _), n in verdicts.items() if base is Verdict.CONSISTENT)
-        assert consistent > 0.45 * 240
-        assert 0.12 * consistent < verdicts[Verdict.CONSISTENT, Verdict.INCONSISTENT] < 0.5 * consistent
+        assert consistent > 0.5 * 240
+        assert 0.2 * consistent < verdicts[Verdict.CONSISTENT, Verdict.INCONSISTENT] < 0.6 * consistent
     finally:
         reasoner.close()
