@@ -156,7 +156,7 @@ def test_ontologies(hermit: HermitReasoner, axioms: list[Axiom], assertions: lis
 
 def test_what_hermit_refuses_is_undetermined(hermit: HermitReasoner) -> None:
     """A number restriction on a role that is not simple."""
-    axioms = [TransitiveObjectProperty(R), SubClassOf(A, ObjectMaxCardinality(1, R))]
+    axioms: list[Axiom] = [TransitiveObjectProperty(R), SubClassOf(A, ObjectMaxCardinality(1, R))]
     answer = hermit.consistent(axioms, _is(A, a))
     assert answer.verdict is UNDETERMINED
     assert "IllegalArgumentException" in answer.reason

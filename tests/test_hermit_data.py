@@ -83,7 +83,7 @@ def _between(low: int, high: int) -> DatatypeRestriction:
     return DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(low)), (XSD + "maxInclusive", _int(high))))
 
 
-FUNCTIONAL = [FunctionalDataProperty(F)]
+FUNCTIONAL: list[Axiom] = [FunctionalDataProperty(F)]
 DATA: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
     ("two dates", FUNCTIONAL, [_f(a, "2026-01-01", "date"), _f(a, "2026-01-02", "date")], INCONSISTENT),
     ("a date twice", FUNCTIONAL, [_f(a, "2026-01-01", "date"), _f(a, "2026-01-01", "date"), *_is(A, a)], CONSISTENT),

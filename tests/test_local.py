@@ -12,12 +12,14 @@ import pytest
 
 from abox_ops.engine import CRITERIA, AddSet
 from abox_ops.told import clashes
+from jobs.engines import deletion
 from jobs.engines.columns import array_table, concatenate, distinct, matching_rows, row_codes, unique
 from jobs.engines.counting import Counts
 from jobs.engines.grouping import components, grouping
 from jobs.engines.labels import contained
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
+from jobs.engines.saturation import saturate
 from jobs.evaluation.random_kb import random_kb
 from jobs.store import Store, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of
@@ -199,10 +201,60 @@ def test_equal_where_counting_decides() -> None:
 
 def test_merge_classes_that_a_batch_takes_apart_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cases above would find an engine that never dissolves a class."""
-    monkeypatch.setattr(Counts, "_dissolve", lambda self, dirty: dirty)
+    monkeypatch.setattr(Counts, "_dissolve", lambda self, dirty, detached: dirty)
     with pytest.raises(AssertionError):
         for seed in range(400):
             check(counting_case(seed), ["clausal"])
+
+
+def deletion_case(seed: int) -> Case:
+    """Told literals that travel far and support each other in circles, elements that are equal for a reason; much is deleted."""
+    dice = random.Random(seed)
+    names = [Class(f"urn:C{i}") for i in range(5)]
+    properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
+    individuals = [f"urn:i{i}" for i in range(dice.randint(5, 10))]
+
+    def role() -> ObjectPropertyExpression:
+        chosen = dice.choice(properties)
+        return chosen if dice.random() < 0.6 else ObjectInverseOf(chosen)
+
+    axioms: list[Axiom] = [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names))) for _ in range(4)]
+    axioms += (SubClassOf(dice.choice(names), dice.choice(names)) for _ in range(2))
+    axioms.append(ObjectPropertyRange(role(), dice.choice(names)))
+    if dice.random() < 0.3:
+        axioms.append(DisjointClasses((names[0], names[1])))
+    if dice.random() < 0.6:
+        axioms.append(SubClassOf(dice.choice([THING, *names]), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))))
+    if dice.random() < 0.3:
+        axioms.append(SubObjectPropertyOf(role(), role()))
+
+    def assertion() -> Assertion:
+        if dice.random() < 0.25:
+            name = dice.choice(names)
+            return ClassAssertion(name if dice.random() < 0.8 else ObjectComplementOf(name), dice.choice(individuals))
+        if dice.random() < 0.1:
+            return SameIndividual(*dice.sample(individuals, 2))
+        return ObjectPropertyAssertion(dice.choice(properties), dice.choice(individuals), dice.choice(individuals))
+
+    abox = [assertion() for _ in range(2 * len(individuals))]
+    deletions = dice.sample(abox, dice.randint(1, 4))
+    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), (assertion(), assertion()), tuple(deletions))
+
+
+def test_equal_after_deletions() -> None:
+    assert sum(check(deletion_case(seed), ["clausal", "definition7"]) for seed in range(250)) > 250
+
+
+@pytest.mark.parametrize("planted", ["nothing is reached", "nothing comes from outside"])
+def test_deletions_that_reach_far_matter(monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
+    """The cases above would find an engine that forgets what a deletion reaches, or where the rest gets its literals from."""
+    if planted == "nothing is reached":
+        monkeypatch.setattr(deletion, "may_have_sent", lambda *labels: False)
+    else:
+        monkeypatch.setattr(deletion, "saturate", lambda *state, **settings: saturate(*state))
+    with pytest.raises(AssertionError):
+        for seed in range(400):
+            check(deletion_case(seed), ["clausal"])
 
 
 # --- by hand -----------------------------------------------------------------------------------------

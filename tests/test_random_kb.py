@@ -153,7 +153,8 @@ def test_plain_clashes_are_seen_and_others_are_not() -> None:
     assert clashes.found_in([edge, NegativeObjectPropertyAssertion(s, "urn:a", "urn:x"), same])
     assert clashes.found_in([edge, ObjectPropertyAssertion(s, "urn:b", "urn:a")])
     assert clashes.found_in([same, DifferentIndividuals("urn:x", "urn:b")])
-    assert not clashes.found_in([edge, ObjectPropertyAssertion(r, "urn:a", "urn:c"), DifferentIndividuals("urn:b", "urn:c")])
+    assert clashes.found_in([edge, ObjectPropertyAssertion(r, "urn:a", "urn:c"), DifferentIndividuals("urn:b", "urn:c")])
+    assert not clashes.found_in([edge, ObjectPropertyAssertion(r, "urn:c", "urn:b"), DifferentIndividuals("urn:a", "urn:c")])
     assert not clashes.found_in([edge, ClassAssertion(C, "urn:a"), same])
 
 

@@ -37,7 +37,7 @@ class Calculus:
         self.data = DataView(self.space, self.theory)
         self.needs = Needs(self.space)
         self._roles: list[Role] = []
-        self.role_calculus = RoleCalculus(self.table, self._roles)
+        self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
         self._class_ids: list[int] = []
         self._needs_below: dict[tuple[Label, frozenset[Role]], tuple[int, tuple[AtLeast, ...]]] = {}
         self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}

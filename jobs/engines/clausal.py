@@ -107,7 +107,8 @@ class Clausal:
         changed = flags(len(graph), reps[graph.label[reps] != graph.old[reps]])
         changed |= graph.is_new()
         changed[graph.rep[graph.edges["source"][graph.edges["inserted"]]]] = True
-        self.counts.of_batch(np.flatnonzero(changed), everywhere=self.grown_tbox)
+        detached = unique(graph.elements_of(self.index.detached))
+        self.counts.of_batch(np.flatnonzero(changed), detached, everywhere=self.grown_tbox)
 
     def _extend_flags(self) -> None:
         """Takes in elements that were met since the flags were made."""

@@ -77,9 +77,10 @@ class Counts:
         self.class_of = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
         return unique(self.class_of[first[apart]])
 
-    def of_batch(self, changed: Ints, *, everywhere: bool = False) -> None:
+    def of_batch(self, changed: Ints, detached: Ints, *, everywhere: bool = False) -> None:
         """The merge classes of A ∪ A⁺, where the labels of ``changed`` elements, or what they consist of, or their role
-        assertions are not those of A. ``everywhere``: at every element of the graph, which is all of A ∪ A⁺."""
+        assertions are not those of A; ``detached`` are those that deletions have changed. ``everywhere``: at every element of the
+        graph, which is all of A ∪ A⁺."""
         if not self.calculus.space.m_type:
             return
         if everywhere:
@@ -87,20 +88,21 @@ class Counts:
             self.class_of = self.graph.rep.copy()
             self._merge(self.graph.reps())
             return
-        self.graph.expand(changed)
+        self.graph.expand(np.concatenate([changed, detached]))
         self._sync()
         number = np.arange(len(self.graph))
         self._union(number, self.graph.rep)
-        asked = self._dissolve(unique(np.concatenate([changed, self._neighbours(changed)])))
+        changed = unique(np.concatenate([changed, detached]))
+        asked = self._dissolve(unique(np.concatenate([changed, self._neighbours(changed)])), detached)
         self._merge(self.class_of[asked])
 
     def _neighbours(self, elements: Ints) -> Ints:
         _, _, target = self.graph.half_edges(flags(len(self.graph), elements))
         return unique(target)
 
-    def _dissolve(self, dirty: Ints) -> Ints:
-        """Takes apart every class that the class of a ``dirty`` element may have made, and so on; gives the elements whose
-        classes have to be asked again.
+    def _dissolve(self, dirty: Ints, detached: Ints) -> Ints:
+        """Takes apart every class that the class of a ``dirty`` element may have made, and so on, and those of the ``detached``
+        elements; gives the elements whose classes have to be asked again.
 
         Stops because a class is taken apart once.
         """
@@ -109,7 +111,7 @@ class Counts:
             centres = self.members(unique(self.class_of[asked]))
             self.graph.expand(centres)
             self._sync()
-            reached = self._neighbours(centres)
+            reached = np.concatenate([self._neighbours(centres), detached])
             reached = unique(self.classes(reached[self.sizes(reached) > 1]))
             if not len(reached):
                 return unique(np.concatenate([asked, around]))

@@ -40,6 +40,35 @@ class Grouping:
         return group[order], member[order]
 
 
+@dataclass(frozen=True, eq=False)
+class PatchedGrouping(Grouping):
+    """Another grouping but for ``patched`` ids (ascending), whole groups of it, which are in the groups ``into`` now."""
+
+    patched: Ints
+    into: Ints
+
+    def __len__(self) -> int:
+        return len(self.by_member) + len(self.patched)
+
+    def of(self, ids: Ints) -> Ints:
+        return self._replaced(ids, super().of(ids))
+
+    def members(self, groups: Ints) -> tuple[Ints, Ints]:
+        is_patched = np.isin(groups, self.into)
+        group, member = super().members(groups[~is_patched])
+        here = np.isin(self.into, groups)
+        group, member = np.concatenate([group, self.into[here]]), np.concatenate([member, self.patched[here]])
+        order = np.lexsort((member, group))
+        return group[order], member[order]
+
+    def _replaced(self, ids: Ints, groups: Ints) -> Ints:
+        if not len(self.patched):
+            return groups
+        position = np.minimum(np.searchsorted(self.patched, ids), len(self.patched) - 1)
+        found: Ints = np.where(self.patched[position] == ids, self.into[position], groups)
+        return found
+
+
 def grouping(member: Ints, group: Ints) -> Grouping:
     """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
     which = distinct(group)[1]

@@ -33,12 +33,43 @@ from shiq.roles import Role, RoleBox, role_of
 from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[SubClassOf | Class, ...]
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ElementLabels:
+    """The told label of each element, from a table (element, label)."""
+
+    table: Table
+
+    def of(self, elements: Ints) -> Ints:
+        rows = self.table.rows_of(elements)
+        found: Ints = rows["label"][np.searchsorted(rows["element"], elements)]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PatchedLabels(ElementLabels):
+    """Other labels but for the ``patched`` elements (ascending), which have those of ``now``."""
+
+    patched: Ints
+    now: Ints
+
+    def of(self, elements: Ints) -> Ints:
+        found = np.zeros(len(elements), np.int64)
+        here = np.isin(elements, self.patched)
+        found[here] = self.now[np.searchsorted(self.patched, elements[here])]
+        found[~here] = super().of(elements[~here])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
     """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
-    class. An element is named by its least node. ``labels``: (element, label), the number of its told label in ``calculus``."""
+    class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
+
+    ``detached``: nodes whose part of ``merged`` is out of date, because deletions have changed what they consist of.
+    """
 
     extra: Extra
     simplified: SimplifiedTBox
@@ -46,15 +77,10 @@ class Index:
     same: Grouping
     equal: Grouping
     merged: Grouping
-    labels: Table
+    labels: ElementLabels
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
-
-    def labels_of(self, elements: Ints) -> Ints:
-        """The told label of each element."""
-        rows = self.labels.rows_of(elements)
-        found: Ints = rows["label"][np.searchsorted(rows["element"], elements)]
-        return found
+    detached: Ints
 
 
 def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
@@ -74,9 +100,10 @@ def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
         Grouping(store.table("same"), store.table("same_members")),
         Grouping(store.table("equal"), store.table("equal_members")),
         Grouping(store.table("merged"), store.table("merged_members")),
-        store.table("elements"),
+        ElementLabels(store.table("elements")),
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),
+        _NONE,
     )
 
 
@@ -95,7 +122,7 @@ def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
     graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
     counts = Counts(calculus, graph)
-    counts.of_batch(graph.reps(), everywhere=True)
+    counts.of_batch(graph.reps(), _NONE, everywhere=True)
     negated_roles, negated_properties = negated(complex_, roles)
     reps = graph.reps()
     name = least_nodes(graph)
@@ -107,9 +134,10 @@ def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
         same,
         grouping(node, name[element]),
         grouping(name[reps], name[graph.rep[counts.class_of[reps]]]),
-        array_table("element", {"element": name[reps], "label": graph.label[reps]}),
+        ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
         negated_roles,
         negated_properties,
+        _NONE,
     )
 
 

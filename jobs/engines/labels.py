@@ -135,10 +135,10 @@ class LabelTable:
 
 @dataclass
 class RoleCalculus:
-    """What a role assertion does, by (role number, label number, label number). ``roles``: the role of each number."""
+    """What a role assertion does, by (role number, label number, label number). ``roles`` gives the role of each number."""
 
     table: LabelTable
-    roles: Sequence[Role]
+    roles: Callable[[], Sequence[Role]]
 
     def __post_init__(self) -> None:
         self.irrelevance = Irrelevance(self.table.space)
@@ -148,7 +148,7 @@ class RoleCalculus:
     def reduced(self, role: Ints, label: Ints) -> Ints:
         """Each label without the atoms that no clause on the role, seen from that end, speaks of: much fewer are distinct."""
         space = self.table.space
-        for named in self.roles[len(self._masks) :]:
+        for named in self.roles()[len(self._masks) :]:
             mask = 0
             for c in space.clauses_of(named):
                 mask |= c.body | c.head
@@ -166,15 +166,15 @@ class RoleCalculus:
     def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[Open], Ints]:
         """The distinct `Open` values, and which of them each role assertion has."""
         combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
-        labels = self.table.labels
-        return [self.irrelevance.open(self.roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
+        labels, roles = self.table.labels, self.roles()
+        return [self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
 
     def _sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
         key = (role, subject, object)
         found = self._sent.get(key)
         if found is None:
             labels = self.table.labels
-            sent = self.table.space.sent(self.roles[role], labels[subject], labels[object])
+            sent = self.table.space.sent(self.roles()[role], labels[subject], labels[object])
             found = self._sent[key] = (self.table.id(sent.subject), self.table.id(sent.object))
         return found
 

@@ -22,6 +22,7 @@ from jobs.engines.base import Base, LessBase, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Clausal, Found
 from jobs.engines.columns import Columns, array_table, unique
+from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
 from jobs.engines.labels import contained
@@ -45,6 +46,7 @@ class LocalKnowledgeBase:
     source: TBox
     base: Base
     roles: RoleBox
+    made_index: Index | None = None
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
@@ -61,6 +63,8 @@ class LocalKnowledgeBase:
 
     @cached_property
     def index(self) -> Index:
+        if self.made_index is not None:
+            return self.made_index
         if isinstance(self.base, StoreBase):
             return stored_index(self.source, self.roles, self.base)
         return build_index(self.source, self.roles, self.base)
@@ -78,8 +82,7 @@ class LocalKnowledgeBase:
         held, lacked = split(self.base, batch)
         removed = self._removed(deletions, held)
         if removed is not None:
-            reduced = LocalKnowledgeBase(self.source, LessBase(self.base, removed), self.roles)
-            return reduced.add_set(insertions, ABox(), criterion)
+            return self._without(removed).add_set(insertions, ABox(), criterion)
         whole = Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
         return self._insert(whole, criterion)
 
@@ -94,6 +97,12 @@ class LocalKnowledgeBase:
             gone[name] = {c: column[~again] for c, column in rows.items()}
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
+    def _without(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
+        """This less the ``removed`` rows. Complex assertions may take definitions with them: then all is indexed anew."""
+        less = LessBase(self.base, removed)
+        index = None if len(removed["complex"]["node"]) else index_without(self.index, self.base, less, self.roles)
+        return LocalKnowledgeBase(self.source, less, self.roles, index)
+
     def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
         index = self.index
         classes = unique(whole.inserted["class_assertions"].columns["class"])
@@ -104,7 +113,7 @@ class LocalKnowledgeBase:
         touched = touched_by(whole, self.roles)
         if criterion == "clausal":
             calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels)
-            graph = Graph(whole, self.roles, index.equal, index.labels_of, index.merged)
+            graph = Graph(whole, self.roles, index.equal, index.labels.of, index.merged)
             found: Found = Clausal(index, calculus, graph, touched).run()
         else:
             tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses

@@ -275,7 +275,7 @@ class LocalAddSet:
             return labels[int(found.labels[element])]
         if self.whole.base.nodes_of([individual])[0] < 0:
             return EMPTY
-        return self.index.calculus.table.labels[int(self.index.labels_of(self.index.equal.of(node))[0])]
+        return self.index.calculus.table.labels[int(self.index.labels.of(self.index.equal.of(node))[0])]
 
     @cached_property
     def _inserted(self) -> frozenset[Assertion]:

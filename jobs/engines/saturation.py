@@ -10,14 +10,23 @@ from collections.abc import Callable
 import numpy as np
 
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.columns import Ints, distinct
+from jobs.engines.columns import Ints, distinct, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.labels import EMPTY_ID, Bools
 
 
-def saturate(calculus: Calculus, graph: Graph, active: Bools, take_in: Callable[[Ints], None] = lambda elements: None) -> Bools:
+def saturate(
+    calculus: Calculus,
+    graph: Graph,
+    active: Bools,
+    take_in: Callable[[Ints], None] = lambda elements: None,
+    *,
+    from_outside: bool = False,
+) -> Bools:
     """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
     are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
+
+    ``from_outside``: neighbours that are not active send too, and make equal what they must; they themselves stay as they are.
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
@@ -25,15 +34,15 @@ def saturate(calculus: Calculus, graph: Graph, active: Bools, take_in: Callable[
     changed = active
     while True:
         while changed.any():
-            changed = _send(calculus, graph, active, changed)
-        grown = _merge(calculus, graph, active)
+            changed = _send(calculus, graph, active, changed, from_outside)
+        grown = _merge(calculus, graph, _with_neighbours(graph, active) if from_outside else active)
         if not len(grown):
-            return active
+            return _longer(active, len(graph))
         active = _activate(graph, active, grown)
         take_in(grown)
         changed = flags(len(graph), grown)
         _source, _, target = graph.half_edges(changed)
-        changed[target[active[target]]] = True
+        changed[target] |= active[target]
         _closed(calculus, graph, flags(len(graph), grown))
 
 
@@ -44,13 +53,27 @@ def _closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
     graph.label[apart[chosen[apart]]] = calculus.table.clash_id
 
 
-def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools) -> Bools:
+def _with_neighbours(graph: Graph, active: Bools) -> Bools:
+    """The active elements and their neighbours, expanded."""
+    _, _, target = graph.half_edges(active)
+    graph.expand(unique(target))
+    found = _longer(active, len(graph))
+    found[target] = True
+    return found
+
+
+def _longer(flag: Bools, count: int) -> Bools:
+    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
+
+
+def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool) -> Bools:
     """One round along the role assertions of the ``changed`` elements; which active elements it changed."""
     source, role, target = graph.half_edges(changed & active)
     inside = active[target]
-    source, role, target = source[inside], role[inside], target[inside]
-    to_source, to_target = _sent(calculus, graph, source, role, target)
-    got_source, got_target = to_source != EMPTY_ID, to_target != EMPTY_ID
+    if not from_outside:
+        source, role, target, inside = source[inside], role[inside], target[inside], inside[inside]
+    to_source, to_target = calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
+    got_source, got_target = to_source != EMPTY_ID, (to_target != EMPTY_ID) & inside
     element = np.concatenate([source[got_source], target[got_target]])
     received = np.concatenate([to_source[got_source], to_target[got_target]])
     reached, position, _ = distinct(element)
@@ -59,18 +82,13 @@ def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools) -> Bo
     return flags(len(graph), reached[graph.label[reached] != before])
 
 
-def _sent(calculus: Calculus, graph: Graph, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints]:
-    assert len(calculus.roles) > (int(role.max()) if len(role) else -1)
-    return calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
-
-
-def _merge(calculus: Calculus, graph: Graph, active: Bools) -> Ints:
-    """Joins the told neighbours of every active element at which a ≤1 S.C is in force; the elements that grew."""
+def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
+    """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the elements that grew."""
     first: list[Ints] = []
     second: list[Ints] = []
     for clause in calculus.functional:
-        centre = active.copy()
-        centre[active] = calculus.in_force(graph.label[active], clause)
+        centre = centres.copy()
+        centre[centres] = calculus.in_force(graph.label[centres], clause)
         if not centre.any():
             continue
         source, role, target = graph.half_edges(centre)

@@ -7,13 +7,14 @@ thins them out, and splits them into base and batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
+from jobs.evaluation.random_features import parts
 from shiq.functional import parse_functional
-from shiq.model import Assertion, Axiom, Class, ObjectProperty, Signature
+from shiq.model import OWL, Assertion, Axiom, Class, ObjectProperty, Signature
 from shiq.model import DataProperty as Property
 
 V = TypeVar("V")
@@ -230,11 +231,18 @@ def gadget(name: str) -> Gadget:
     """The gadget of that name, in names of its own."""
     reading = parse_functional(f"Prefix(:=<{_NAMESPACE}>) Ontology({_TEXTS[name]})", name, "")
     assert not reading.leftovers, reading.leftovers
-    abox = reading.abox
-    signature = reading.tbox.signature | Signature(
-        frozenset(abox.classes), frozenset(abox.object_properties), frozenset(abox.data_properties)
-    )
-    return Gadget(name, reading.tbox.axioms, tuple(abox), signature, tuple(abox.individuals))
+    axioms, assertions = reading.tbox.axioms, tuple(reading.abox)
+    return Gadget(name, axioms, assertions, signature_of(axioms, assertions), tuple(reading.abox.individuals))
+
+
+def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Signature:
+    """The names that occur, but for the built-in ones."""
+    used: dict[type, set[str]] = {Class: set(), ObjectProperty: set(), Property: set()}
+    for value in (*axioms, *assertions):
+        for part in parts(value):
+            if isinstance(part, Class | ObjectProperty | Property) and not part.iri.startswith(OWL):
+                used[type(part)].add(part.iri)
+    return Signature(frozenset(used[Class]), frozenset(used[ObjectProperty]), frozenset(used[Property]))
 
 
 def renamed(value: V, names: Mapping[str, str]) -> V:

@@ -14,8 +14,8 @@ from typing import Any
 from jobs.evaluation.random_concepts import Concepts
 from jobs.evaluation.random_dice import Dice
 from jobs.evaluation.random_features import features_of
-from jobs.evaluation.random_gadgets import gadget, renamed
-from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, is_legal, random_tbox, signature_of
+from jobs.evaluation.random_gadgets import Gadget, gadget, renamed, signature_of
+from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, is_legal, random_tbox
 from jobs.evaluation.random_told import PlainClashes
 from jobs.evaluation.random_values import literal
 from shiq.abox import individuals_of
@@ -29,6 +29,7 @@ from shiq.model import (
     NegativeObjectPropertyAssertion,
     ObjectPropertyAssertion,
     SameIndividual,
+    Signature,
     TBox,
 )
 
@@ -81,7 +82,7 @@ def random_kb(seed: int) -> RandomKB:
         individuals = [f"{PREFIX}i{i}" for i in range(dice.pick((3, 4, 5, 6, 6, 7, 7, 8)))]
         wanted = dice.between(len(individuals) + 6, 2 * len(individuals) + 14)
         pool = _pool(dice, flavour, tbox, concepts, individuals, wanted)
-        insertions = _narrow(dice, pool) if dice.chance(_NARROW) else pool[: dice.pick(_HELD_BACK)]
+        insertions = _narrow(dice, pool[1:]) if dice.chance(_NARROW) else pool[1:][: dice.pick(_HELD_BACK)]
         abox = [assertion for assertion in pool if assertion not in insertions]
     deletions: list[Assertion] = []
     if dice.chance(0.25):
@@ -103,26 +104,36 @@ def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion],
     inside = gadget(dice.pick(flavour.gadgets))
     random, concepts = random_tbox(dice, flavour, dice.between(2, 5), most=3)
     individuals = [f"{PREFIX}i{i}" for i in range(max(len(inside.individuals), dice.between(3, 7)))]
-    names = dict(zip(inside.individuals, dice.shuffled(individuals)))
-    for used, known, letter in (
-        (inside.signature.classes, random.signature.classes, "A"),
-        (inside.signature.object_properties, random.signature.object_properties, "r"),
-        (inside.signature.data_properties, random.signature.data_properties, "d"),
-    ):
-        for i, name in enumerate(sorted(used)):
-            shared = known and dice.chance(_SHARED)
-            names[name] = dice.early(sorted(known)) if shared else f"{PREFIX}{letter}{len(known) + i}"
-    axioms = [renamed(axiom, names) for axiom in inside.axioms if not dice.chance(_LEFT_OUT)]
-    given = [renamed(assertion, names) for assertion in dice.shuffled(inside.assertions) if not dice.chance(_LEFT_OUT)]
+    names = _names(dice, inside, random.signature, _SHARED)
+    if not is_legal([renamed(axiom, names) for axiom in inside.axioms]):
+        names = _names(dice, inside, random.signature, 0.0)
+    names |= zip(inside.individuals, dice.shuffled(individuals))
+    axioms = list(dict.fromkeys(renamed(axiom, names) for axiom in inside.axioms if not dice.chance(_LEFT_OUT)))
+    shuffled = dice.shuffled(inside.assertions)
+    given = list(dict.fromkeys(renamed(assertion, names) for assertion in shuffled if not dice.chance(_LEFT_OUT)))
     for axiom in random.axioms:
         if axiom not in axioms and is_legal([*axioms, axiom]):
             axioms.append(axiom)
     tbox = TBox(tuple(axioms), random.signature | signature_of(axioms, given))
-    pool = _pool(dice, flavour, tbox, concepts, individuals, dice.between(0, 6), given)
-    split = dice.pick((1, 1, 1, 2, 2, 3))
-    insertions = given[:split] + pool[: dice.pick((0, 0, 0, 1, 2))]
-    abox = [assertion for assertion in dice.shuffled(given + pool) if assertion not in insertions]
-    return tbox, abox, insertions or abox[:1]
+    pool = _pool(dice, flavour, tbox, concepts, individuals, dice.between(1, 6), given)
+    split = min(dice.pick((1, 1, 1, 2, 2, 3)), len(given))
+    insertions = given[:split] + pool[1:][: dice.pick((0, 0, 0, 1, 2))]
+    return tbox, [a for a in dice.shuffled(given + pool) if a not in insertions], insertions
+
+
+def _names(dice: Dice, inside: Gadget, random: Signature, shared: float) -> dict[str, str]:
+    """Names for a gadget's classes and properties: with a chance of ``shared`` random ones, else new ones."""
+    names: dict[str, str] = {}
+    for used, known, letter in (
+        (inside.signature.classes, random.classes, "A"),
+        (inside.signature.object_properties, random.object_properties, "r"),
+        (inside.signature.data_properties, random.data_properties, "d"),
+    ):
+        for i, name in enumerate(sorted(used)):
+            names[name] = f"{PREFIX}{letter}{len(known) + i}"
+            if known and dice.chance(shared):
+                names[name] = dice.early(sorted(known))
+    return names
 
 
 def _narrow(dice: Dice, pool: list[Assertion]) -> list[Assertion]:
@@ -149,12 +160,13 @@ def _pool(
     pairs = _pairs(dice, flavour.shape, individuals)
     clashes = PlainClashes(tbox)
     pool: dict[Assertion, None] = {}
-    for _ in range(3 * wanted):
+    attempts = 0
+    while (len(pool) < wanted and attempts < 3 * wanted) or len(pool) < min(wanted, 3):
+        attempts += 1
         assertion = _assertion(dice, dice.weighted(weights), concepts, individuals, pairs)
-        if dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*given, *pool, assertion]):
+        # A TBox that contradicts whatever is said gets its few assertions all the same.
+        if attempts > 3 * wanted or dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*given, *pool, assertion]):
             pool[assertion] = None
-        if len(pool) >= wanted:
-            break
     return dice.shuffled(list(pool))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobs.evaluation.random_concepts import Concepts, Vocabulary
@@ -11,7 +11,6 @@ from jobs.evaluation.random_features import parts
 from jobs.evaluation.random_gadgets import GADGETS
 from jobs.evaluation.random_values import data_range
 from shiq.model import (
-    Assertion,
     AsymmetricObjectProperty,
     Axiom,
     Class,
@@ -54,7 +53,7 @@ PREFIX = "urn:kb:"
 
 _CONSTRUCTORS = {
     **{"name": 2.0, "and": 1.0, "or": 1.5, "not": 0.5, "some": 1.5, "all": 2.0, "min": 0.7, "max": 1.0, "exact": 0.3},
-    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 0.8},
+    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 1.1},
 }
 _CLASS_AXIOMS = {"sub": 5.0, "general": 2.0, "disjoint": 2.5, "equivalent": 0.8, "domain": 0.8, "range": 0.8, "union": 0.4}
 #: How likely a TBox is to have (at least) one axiom of the kind.
@@ -62,7 +61,7 @@ _ROLE_AXIOMS = {
     **{"hierarchy": 0.4, "inverse": 0.2, "equivalent": 0.05, "symmetric": 0.15, "transitive": 0.2, "functional": 0.25},
     **{"inverse-functional": 0.2, "disjoint": 0.15, "asymmetric": 0.15, "irreflexive": 0.15},
 }
-_DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.4, "disjoint": 0.4, "domain": 0.15}
+_DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.4, "disjoint": 0.6, "domain": 0.15}
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ FLAVOURS = (
             **{"data-some": 2.5, "data-all": 2.0, "data-min": 2.0, "data-max": 2.0, "data-exact": 0.8, "data-value": 2.0},
         },
         role_axioms={"transitive": 0.1, "disjoint": 0.1, "asymmetric": 0.05, "irreflexive": 0.05},
-        data_axioms={"range": 0.6, "functional": 0.6, "sub": 0.5, "disjoint": 0.45},
+        data_axioms={"range": 0.6, "functional": 0.6, "sub": 0.5, "disjoint": 0.8},
         assertions={"data": 6.0, "negative-data": 2.0, "same": 1.0},
         data=1.0,
     ),
@@ -142,7 +141,7 @@ FLAVOURS = (
         "data and identity",
         constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 1.5, "max": 1.5},
         role_axioms={"functional": 0.7, "inverse-functional": 0.5},
-        data_axioms={"functional": 0.8, "sub": 0.5, "disjoint": 0.45, "range": 0.5},
+        data_axioms={"functional": 0.8, "sub": 0.5, "disjoint": 0.8, "range": 0.5},
         assertions={"data": 5.0, "negative-data": 1.5, "same": 2.0, "different": 1.0, "role": 3.0},
         data=1.0,
         shape="star",
@@ -312,13 +311,3 @@ def is_legal(axioms: Sequence[Axiom]) -> bool:
             if not all(box.is_simple(role_of(role)) for role in roles):
                 return False
     return True
-
-
-def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Signature:
-    """The names that occur, but for the built-in ones."""
-    used: dict[type, set[str]] = {Class: set(), ObjectProperty: set(), DataProperty: set()}
-    for value in (*axioms, *assertions):
-        for part in parts(value):
-            if isinstance(part, Class | ObjectProperty | DataProperty) and part.iri.startswith(PREFIX):
-                used[type(part)].add(part.iri)
-    return Signature(frozenset(used[Class]), frozenset(used[ObjectProperty]), frozenset(used[DataProperty]))

@@ -91,9 +91,9 @@ GROUPINGS = ("same", "equal", "merged")
 
 def index_tables(index: Index) -> dict[str, Columns]:
     """The columns of the tables that hold ``index``, over an `ArrayBase`."""
-    last = int(max((rows["element"].max() for rows in index.labels.scan() if len(rows["element"])), default=-1))
+    last = int(max((rows["element"].max() for rows in index.labels.table.scan() if len(rows["element"])), default=-1))
     ids = spread(np.arange(last + 1, dtype=np.int64))
-    tables = {"elements": _with_ids(next(iter(index.labels.scan())), ids)}
+    tables = {"elements": _with_ids(next(iter(index.labels.table.scan())), ids)}
     for name in GROUPINGS:
         groups: Grouping = getattr(index, name)
         members = spread(
