@@ -6,7 +6,7 @@ batch. It never asks a reasoner. All engines give equal add sets for equal input
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +48,9 @@ class AddSet(Protocol):
 
     def about(self, individual: str) -> Sequence[Assertion]:
         """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a model value."""
+
+    def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
+        """`about` for many individuals, fetched together."""
 
     def label(self, individual: str) -> tuple[int, int]:
         """The told literals (positive, negative) of the element of ``individual``, bitmasks over ``tbox.atoms``."""

@@ -70,6 +70,8 @@ class Supports:
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
         chosen = set(inside)
+        for individual, found_about in self.add_set.about_all([i for i in chosen if i not in self._about]).items():
+            self._about[individual] = tuple(found_about)
         place: dict[str, int] = {}
         for start in sorted(chosen):
             if start in place:

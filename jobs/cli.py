@@ -21,7 +21,7 @@ import click
 
 import shiq
 from jobs.progress import ProgressLine
-from jobs.text import result_text, simplified_text
+from jobs.text import report_text, result_text, simplified_text
 from shiq.errors import OperationalError, UsageError
 from shiq.verdict import EXIT_CODES, KINDS
 
@@ -229,7 +229,7 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
         report = run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=shown)
     finally:
         progress.close()
-    click.echo(str(report))
+    click.echo(report_text(report))
     return 0
 
 
@@ -311,3 +311,7 @@ def _complain(error: Exception, code: int, arguments: list[str]) -> int:
     if not expected:
         click.echo("  This is a fault of shiq: please report it with the lines above.", err=True)
     return code
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from jobs.evaluation.lubm import GenerationReport
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
 
@@ -96,3 +97,15 @@ def simplified_text(report: dict[str, Any]) -> str:
             lines.append(f"{name}: {part}")
         lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def report_text(report: GenerationReport) -> str:
+    """What `shiq generate` prints."""
+    lines = [
+        f"{report.out}: {', '.join(report.files)}",
+        f"{report.triples:,} triples (class {report.class_assertions:,}, role {report.role_assertions:,}, "
+        f"data {report.data_assertions:,}), {report.departments} departments, {report.seconds:.1f} s",
+    ]
+    if report.insertions:
+        lines.append(f"{report.insertions:,} insertions, {report.faults} planted contradictions, {report.culprits} culprits")
+    return "\n".join(lines)

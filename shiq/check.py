@@ -157,7 +157,9 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock = Clock()
         ontology = _ontology([*_sources(sources), *_sources(more)], options)
         clock.stage("reading")
-        return _certify(ontology.tbox, ontology.abox, ontology.leftovers, ontology.ledger, options, asked, clock)
+        leftovers = (*ontology.leftovers, *_empty(ontology.tbox))
+        options = replace(options, allow=options.allow | {"empty-tbox"})
+        return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
 
 def open_store(path: str | Path) -> Session:

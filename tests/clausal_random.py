@@ -121,7 +121,14 @@ COUNTING = Profile(
     ),
 )
 
-PROFILES = {"default": Profile(), "small": SMALL, "cyclic": CYCLIC, "counting": COUNTING, "disjunctive": DISJUNCTIVE, "data": DATA}
+PROFILES = {
+    "default": Profile(),
+    "small": SMALL,
+    "cyclic": CYCLIC,
+    "counting": COUNTING,
+    "disjunctive": DISJUNCTIVE,
+    "data": DATA,
+}
 
 
 PROPERTIES = ("urn:t:d0", "urn:t:d1")
@@ -246,7 +253,9 @@ def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list
     forbidden = tuple((i, rng.choice(roles), j) for i, j in (pair(0.1) for _ in range(rng.random() < 0.12)))
     different = tuple(pair(0.0) for _ in range(rng.choice((0, 0, 1, 3)) if n > 1 else 0))
     data, negative_data = (
-        tuple((rng.randrange(n), rng.choice(PROPERTIES), rng.choice(LITERALS)) for _ in range(profile.data * rng.randint(0, most)))
+        tuple(
+            (rng.randrange(n), rng.choice(PROPERTIES), rng.choice(LITERALS)) for _ in range(profile.data * rng.randint(0, most))
+        )
         for most in (4, 1)
     )
     return Module(tuple(positive), tuple(negative), edges, forbidden, different, data, negative_data)

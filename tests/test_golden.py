@@ -6,6 +6,7 @@ Each holds tbox.ofn, abox.ofn, insertions.ofn, maybe deletions.ofn, and expected
 from __future__ import annotations
 
 import json
+
 import pytest
 
 from shiq import check_insertions

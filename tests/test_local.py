@@ -443,6 +443,8 @@ def test_column_functions_against_plain_ones(seed: int) -> None:
     codes = row_codes(values, values[::-1], values * 3).tolist()
     assert len(set(zip(rows, codes))) == len(set(rows)) == len(set(codes))
     assert contained([values, values], [others, others]).tolist() == [v in set(others.tolist()) for v in values.tolist()]
+    assert is_in(values, others).tolist() == [v in set(others.tolist()) for v in values.tolist()]
+    assert without(values, others).tolist() == sorted(set(values.tolist()) - set(others.tolist()))
     keys = np.sort(values)
     assert keys[matching_rows(keys, unique(others))].tolist() == [k for k in keys.tolist() if k in set(others.tolist())]
 

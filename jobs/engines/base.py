@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, take, unique
+from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, is_in, take, unique, without
 from jobs.engines.labels import contained
 from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store import Store
@@ -233,14 +233,14 @@ class LessBase:
         """The nodes that no assertion mentions any more."""
         touched = unique(np.concatenate([rows["node"] for rows in self.removed.values()]))
         left = [self.table(name).rows_of(touched)["node"] for name in ROW_COLUMNS]
-        return np.setdiff1d(touched, np.concatenate(left))
+        return without(touched, np.concatenate(left))
 
     def nodes(self) -> Ints:
-        return np.setdiff1d(self.base.nodes(), self.vanished)
+        return without(self.base.nodes(), self.vanished)
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms)
-        return np.where(np.isin(found, self.vanished), -1, found)
+        return np.where(is_in(found, self.vanished), -1, found)
 
     def terms_of(self, nodes: Ints) -> list[str]:
         return self.base.terms_of(nodes)

@@ -90,6 +90,19 @@ class Calculus:
     def functional(self) -> list[CompiledClause]:
         return [c for c in self.space.m_type if c.n == 1]
 
+    @cached_property
+    def counting_bits(self) -> int:
+        """The atoms that E, G and activity depend on."""
+        at_least = sum(1 << i for i in self.space.at_least)
+        found = at_least
+        for atom in self.space.at_least.values():
+            if atom.filler is not None:
+                found |= 1 << self.tbox.atom_ids[atom.filler]
+        for c in self.space.compiled:
+            if c.n or c.head & at_least:
+                found |= c.body | c.head | c.branch_body
+        return found
+
     def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
         """Which labels (not contradictory ones) satisfy the body of ``clause`` at its centre and refute its head there."""
         return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1] or x[0] & x[1]))

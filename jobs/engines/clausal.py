@@ -77,7 +77,7 @@ class Clausal:
             self._recount()
             self.is_new = graph.is_new()
             touched = unique(graph.rep[first])
-            closed = self._close(np.union1d(graph.rep[seen], self._start()))
+            closed = self._close(unique(np.concatenate([graph.rep[seen], self._start()])))
             self._extend_flags()
             if np.array_equal(closed, seen) and self.active[closed].all():
                 break

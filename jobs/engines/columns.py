@@ -148,6 +148,25 @@ def _is_dense(values: Ints) -> bool:
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
 
 
+def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
+    """Which ``values`` occur ``among`` others."""
+    if not len(values) or not len(among):
+        return np.zeros(len(values), np.bool_)
+    found = unique(among)
+    low, high = int(found[0]), int(found[-1])
+    if high - low <= 8 * (len(values) + len(found)) + 1024:
+        table = np.zeros(high - low + 2, np.bool_)
+        table[found - low] = True
+        return table[np.where((values < low) | (values > high), high + 1, values) - low]
+    return found[np.minimum(np.searchsorted(found, values), len(found) - 1)] == values
+
+
+def without(values: Ints, others: Ints) -> Ints:
+    """The distinct ``values`` that are not among ``others``, ascending."""
+    found = unique(values)
+    return found[~is_in(found, others)]
+
+
 def row_codes(*columns: Ints) -> Ints:
     """Numbers that are equal iff the rows of ``columns`` are."""
     code = np.zeros(len(columns[0]), np.int64)

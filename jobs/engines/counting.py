@@ -32,11 +32,15 @@ class Counted:
 
 
 class Counts:
-    """Merge classes of ``graph`` under its present labels. ``class_of`` gives the class of each number, by one of its numbers."""
+    """Merge classes of ``graph`` under its present labels. ``class_of`` gives the class of each number, by one of its numbers.
+
+    Only what a clause with a ≤n or a ≥-atom speaks of matters here, so labels are cut down to that: few distinct ones are left.
+    """
 
     def __init__(self, calculus: Calculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
         self.class_of = np.zeros(0, np.int64)
+        self._label = np.zeros(0, np.int64)
         self._within: dict[int, dict[int, bool]] = {}
         self._sync()
 
@@ -50,6 +54,10 @@ class Counts:
         number = np.arange(known, len(self.graph), dtype=np.int64)
         _, inverse, example = distinct(self.graph.group[known:])
         self.class_of = np.concatenate([self.class_of, number[example][inverse]])
+        if self.calculus.space.m_type:
+            label = self.graph.label[known:]
+            reduced = self.calculus.table.masked(label, np.zeros(len(label), np.int64), [self.calculus.counting_bits])
+            self._label = np.concatenate([self._label, reduced])
 
     def classes(self, elements: Ints) -> Ints:
         """The class of each element."""
@@ -170,7 +178,7 @@ class Counts:
         return np.fromiter((known[c] for c in classes.tolist()), np.bool_, len(classes))[inverse]
 
     def _active(self, clause: CompiledClause, elements: Ints) -> Bools:
-        return ~self.calculus.table.where(self.graph.label[elements], clause.decided_at_centre)
+        return ~self.calculus.table.where(self._label[elements], clause.decided_at_centre)
 
     def _count(self, clause: CompiledClause, classes: Ints) -> Counted:
         """|∪E| + max G of each of ``classes``, whose members are expanded."""
@@ -183,7 +191,7 @@ class Counts:
         source, role, target = graph.half_edges(flags(len(graph), members))
         active = flags(len(graph), members[is_active])
         counted = active[source] & self.calculus.among(role, self.calculus.below(clause))
-        counted[counted] = ~table.where(graph.label[target[counted]], lambda x: bool(clause.branch_body & x[1]))
+        counted[counted] = ~table.where(self._label[target[counted]], lambda x: bool(clause.branch_body & x[1]))
         pair_class, pair_element = _distinct(self.class_of[source[counted]], target[counted])
         total = np.bincount(np.searchsorted(classes, pair_class), minlength=len(classes))
         generated = self._generated(clause, classes, members, (source, role, target))
@@ -204,7 +212,7 @@ class Counts:
     def _own(self, below: frozenset[Role], members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
         """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0 where a told neighbour meets it."""
         calculus, labels = self.calculus, self.calculus.table.labels
-        found, inverse, _ = distinct(self.graph.label[members])
+        found, inverse, _ = distinct(self._label[members])
         needs = [calculus.needs_below(labels[i], below) for i in found.tolist()]
         own = np.array([several for several, _ in needs], np.int64)[inverse]
         for need in dict.fromkeys(need for _, ones in needs for need in ones):
@@ -218,7 +226,7 @@ class Counts:
         met = self.calculus.among(role, self.calculus.tbox.roles.subroles(need.role))
         if need.filler is not None:
             bit = 1 << self.calculus.tbox.atom_ids[need.filler]
-            met[met] = self.calculus.table.where(self.graph.label[target[met]], lambda x: bool(x[0] & bit))
+            met[met] = self.calculus.table.where(self._label[target[met]], lambda x: bool(x[0] & bit))
         return flags(len(self.graph), source[met])
 
     def _taken(self, takers: list[AtLeast], classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints], found: Ints) -> None:
@@ -235,9 +243,9 @@ class Counts:
             may_be = self._may_be(taker, members)
             here = flags(len(classes), position[may_be])
             taken |= here
-            asking |= here[where] & table.where(self.graph.label[target], lambda x, t=taker: t in needed(x))  # type: ignore[misc]
+            asking |= here[where] & table.where(self._label[target], lambda x, t=taker: t in needed(x))  # type: ignore[misc]
         asked_class, _ = _distinct(where[asking], target[asking])
-        labels, inverse, _ = distinct(self.graph.label[members])
+        labels, inverse, _ = distinct(self._label[members])
         sums = [sum(need.n for need in needed(table.labels[i])) for i in labels.tolist()]
         children = np.array(sums, np.int64)[inverse]
         found += np.where(taken, np.bincount(asked_class, minlength=len(classes)), 0)
@@ -247,7 +255,7 @@ class Counts:
         if taker.filler is None:
             return np.ones(len(members), np.bool_)
         bit = 1 << self.calculus.tbox.atom_ids[taker.filler]
-        return ~self.calculus.table.where(self.graph.label[members], lambda x: bool(x[1] & bit))
+        return ~self.calculus.table.where(self._label[members], lambda x: bool(x[1] & bit))
 
 
 def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ import numpy as np
 from abox_ops.told import CompiledClause, Label, LabelSpace
 from jobs.engines.base import Base, LessBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Ints, unique
+from jobs.engines.columns import Ints, is_in, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.grouping import PatchedGrouping, components
 from jobs.engines.index import Index, PatchedLabels, alone, least_nodes
@@ -77,7 +77,7 @@ def _are_several(graph: Graph, elements: Ints) -> Bools:
     keys = unique(graph.key[elements])
     group, _ = graph.equal.members(keys)
     several = keys[np.bincount(np.searchsorted(keys, group), minlength=len(keys)) > 1]
-    return np.isin(graph.key[elements], several)
+    return is_in(graph.key[elements], several)
 
 
 def _may_have_sent(calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints) -> Bools:

@@ -74,6 +74,7 @@ class Graph:
         self.edges: Columns = {name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE}
         self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
         self.rare = Rare([], [], [])
+        self._mapped: tuple[Ints, Ints, Ints] | None = None
         self.asserted_complex: list[tuple[int, int, Assertion]] = []
 
     def __len__(self) -> int:
@@ -148,6 +149,7 @@ class Graph:
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
+        self._mapped = None
         before = self.rep
         apart = before[first] != before[second]
         self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
@@ -203,6 +205,7 @@ class Graph:
             "inserted": rows["inserted"],
         }
         self.edges = {name: np.concatenate([column, found[name]]) for name, column in self.edges.items()}
+        self._mapped = None
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
         """(node, element) for every member of ``elements``."""
@@ -257,7 +260,9 @@ class Graph:
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
         """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
-        source, role, target = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
+        if self._mapped is None:
+            self._mapped = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
+        source, role, target = self._mapped
         if chosen is None:
             return source, role, target
         rows = chosen[source]

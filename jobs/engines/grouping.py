@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.engines.columns import Ints, Table, array_table, distinct
+from jobs.engines.columns import Ints, Table, array_table, distinct, is_in, without
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Grouping:
     def members(self, groups: Ints) -> tuple[Ints, Ints]:
         """(group, member) for every member of the (distinct) ``groups``, sorted by group."""
         rows = self.by_group.rows_of(groups) if len(self) else {"group": groups[:0], "member": groups[:0]}
-        alone = np.setdiff1d(groups, rows["group"])
+        alone = without(groups, rows["group"])
         group, member = np.concatenate([rows["group"], alone]), np.concatenate([rows["member"], alone])
         order = np.lexsort((member, group))
         return group[order], member[order]
@@ -54,9 +54,9 @@ class PatchedGrouping(Grouping):
         return self._replaced(ids, super().of(ids))
 
     def members(self, groups: Ints) -> tuple[Ints, Ints]:
-        is_patched = np.isin(groups, self.into)
+        is_patched = is_in(groups, self.into)
         group, member = super().members(groups[~is_patched])
-        here = np.isin(self.into, groups)
+        here = is_in(self.into, groups)
         group, member = np.concatenate([group, self.into[here]]), np.concatenate([member, self.patched[here]])
         order = np.lexsort((member, group))
         return group[order], member[order]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from abox_ops.normal import normalise
 from jobs.engines.base import Base, Names, StoreBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate, unique
+from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.grouping import Grouping, components, grouping
@@ -57,7 +57,7 @@ class PatchedLabels(ElementLabels):
 
     def of(self, elements: Ints) -> Ints:
         found = np.zeros(len(elements), np.int64)
-        here = np.isin(elements, self.patched)
+        here = is_in(elements, self.patched)
         found[here] = self.now[np.searchsorted(self.patched, elements[here])]
         found[~here] = super().of(elements[~here])
         return found
@@ -68,7 +68,8 @@ class Index:
     """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
     class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
 
-    ``detached``: nodes whose part of ``merged`` is out of date, because deletions have changed what they consist of.
+    ``contradictory``: whether some told label clashes, so that A is inconsistent. ``detached``: nodes whose part of ``merged`` is
+    out of date, because deletions have changed what they consist of.
     """
 
     extra: Extra
@@ -80,7 +81,8 @@ class Index:
     labels: ElementLabels
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
-    detached: Ints
+    contradictory: bool
+    detached: Ints = field(default_factory=lambda: _NONE)
 
 
 def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
@@ -103,7 +105,7 @@ def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
         ElementLabels(store.table("elements")),
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),
-        _NONE,
+        document["contradictory"],
     )
 
 
@@ -137,7 +139,7 @@ def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
         ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
         negated_roles,
         negated_properties,
-        _NONE,
+        bool(calculus.table.clashes(graph.label[reps]).any()),
     )
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import CLASH, EMPTY, Label, LabelSpace, clashes, join
-from jobs.engines.columns import Ints, distinct, row_codes, unique
+from jobs.engines.columns import Ints, distinct, is_in, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -193,4 +193,4 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> Bools:
     if not count or not len(among[0]):
         return np.zeros(count, np.bool_)
     code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
-    return np.isin(code[:count], code[count:])
+    return is_in(code[:count], code[count:])

@@ -98,10 +98,12 @@ class LocalKnowledgeBase:
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
     def _without(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
-        """This less the ``removed`` rows. Complex assertions may take definitions with them: then all is indexed anew."""
+        """This less the ``removed`` rows. All is indexed anew where complex assertions may take definitions with them, and where
+        the labels of A are no sound start, since they clash."""
         less = LessBase(self.base, removed)
-        index = None if len(removed["complex"]["node"]) else index_without(self.index, self.base, less, self.roles)
-        return LocalKnowledgeBase(self.source, less, self.roles, index)
+        if len(removed["complex"]["node"]) or self.index.contradictory:
+            return LocalKnowledgeBase(self.source, less, self.roles)
+        return LocalKnowledgeBase(self.source, less, self.roles, index_without(self.index, self.base, less, self.roles))
 
     def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
         index = self.index

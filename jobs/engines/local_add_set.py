@@ -16,7 +16,7 @@ from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.columns import Columns, Ints, distinct, row_codes
+from jobs.engines.columns import Columns, Ints, distinct, row_codes, unique, without
 from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
@@ -61,7 +61,7 @@ class LocalAddSet:
 
     @cached_property
     def pulled_in(self) -> int:
-        return len(np.setdiff1d(self.found.seen, self.found.touched))
+        return len(without(self.found.seen, self.found.touched))
 
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
@@ -82,7 +82,7 @@ class LocalAddSet:
     def modules(self) -> Sequence[NamedModule]:
         """The connected components of what is kept, in the order of their least members."""
         found, graph = self.found, self.found.graph
-        rest = np.setdiff1d(found.seen, found.contradictory)
+        rest = without(found.seen, found.contradictory)
         members = self._members(rest)
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
@@ -209,7 +209,7 @@ class LocalAddSet:
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
         graph.gather(others)
-        members = self._members(np.union1d(found.seen, others))
+        members = self._members(unique(np.concatenate([found.seen, others])))
         elements: Partition[str] = Partition()
         for terms in members.values():
             elements.union_all(terms)
@@ -234,35 +234,44 @@ class LocalAddSet:
 
     def about(self, individual: str) -> Sequence[Assertion]:
         """See `abox_ops.engine.AddSet.about`."""
-        node = self.whole.nodes_of([individual])
-        if node[0] < 0:
-            return []
-        return sorted(self._about(node), key=repr)
+        return self.about_all([individual])[individual]
 
-    def _about(self, node: Ints) -> Iterator[Assertion]:
+    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+        """See `abox_ops.engine.AddSet.about_all`."""
+        nodes = self.whole.nodes_of(individuals)
+        found: dict[str, list[Assertion]] = {individual: [] for individual in individuals}
+        for individual, assertion in self._about(np.unique(nodes[nodes >= 0])):
+            found[individual].append(assertion)
+        return {individual: sorted(assertions, key=repr) for individual, assertions in found.items()}
+
+    def _about(self, nodes: Ints) -> Iterator[tuple[str, Assertion]]:
+        """(individual, assertion about it) for all ``nodes``, fetched together."""
+        if not len(nodes):
+            return
         whole, names = self.whole, self.whole.names
-        term = whole.terms_of(node)[0]
-        for c in whole.rows_of("class_assertions", node)["class"].tolist():
-            yield ClassAssertion(Class(names.classes.values[c]), term)
-        rows = whole.rows_of("half_edges", node)
-        for r, neighbour, other in zip(rows["role"].tolist(), rows["neighbour"].tolist(), whole.terms_of(rows["neighbour"])):
+        rows = whole.rows_of("class_assertions", nodes)
+        for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
+            yield term, ClassAssertion(Class(names.classes.values[c]), term)
+        rows = whole.rows_of("half_edges", nodes)
+        for term, r, other in zip(whole.terms_of(rows["node"]), rows["role"].tolist(), whole.terms_of(rows["neighbour"])):
             property_ = ObjectProperty(names.object_properties.values[r // 2])
             if r % 2 == 0:
-                yield ObjectPropertyAssertion(property_, term, other)
-            elif neighbour != node[0]:
-                yield ObjectPropertyAssertion(property_, other, term)
-        rows = whole.rows_of("data_assertions", node)
-        for p, value in zip(rows["property"].tolist(), whole.literals_of(rows["literal"])):
-            yield DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
-        rows = whole.rows_of("pairs", node)
-        for kind, neighbour, other in zip(rows["kind"].tolist(), rows["neighbour"].tolist(), whole.terms_of(rows["neighbour"])):
+                yield term, ObjectPropertyAssertion(property_, term, other)
+            elif other != term:
+                yield term, ObjectPropertyAssertion(property_, other, term)
+        rows = whole.rows_of("data_assertions", nodes)
+        terms, values = whole.terms_of(rows["node"]), whole.literals_of(rows["literal"])
+        for term, p, value in zip(terms, rows["property"].tolist(), values):
+            yield term, DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
+        rows = whole.rows_of("pairs", nodes)
+        for term, kind, other in zip(whole.terms_of(rows["node"]), rows["kind"].tolist(), whole.terms_of(rows["neighbour"])):
             make = SameIndividual if kind // 2 * 2 == SAME else DifferentIndividuals
             if kind % 2 == 0:
-                yield make(term, other)
-            elif neighbour != node[0]:
-                yield make(other, term)
-        for _, assertion, _ in whole.complex_of(node):
-            yield assertion
+                yield term, make(term, other)
+            elif other != term:
+                yield term, make(other, term)
+        for node, assertion, _ in whole.complex_of(nodes):
+            yield whole.terms_of(np.array([node]))[0], assertion
 
     def label(self, individual: str) -> Label:
         """See `abox_ops.engine.AddSet.label`."""

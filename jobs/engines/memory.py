@@ -76,6 +76,9 @@ class MemoryAddSet:
         found = (*self.base.by_individual.get(individual, ()), *self._inserted_about.get(individual, ()))
         return sorted(found, key=repr)
 
+    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+        return {individual: self.about(individual) for individual in individuals}
+
     def label(self, individual: str) -> Label:
         element = self.whole.elements.find(individual)
         found = self.closure.labels.get(element)
