@@ -24,7 +24,12 @@ BAD = "<urn:t#tom> <urn:t#chases> <urn:t#rex> .\n"
 
 def shiq(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "jobs.cli", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "jobs.cli", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -201,7 +202,8 @@ class User:
     pass
 
 
-def test_one_jvm_is_shared_and_ends_with_its_last_user() -> None:
+def test_one_jvm_is_shared_and_ends_with_its_last_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm_module, "_users", weakref.WeakSet())  # other tests may have left users behind
     first, second = User(), User()
     machine = shared_jvm(first, "64m")
     assert shared_jvm(second, "64m") is machine

@@ -13,7 +13,7 @@ import pytest
 from abox_ops.engine import CRITERIA, AddSet
 from abox_ops.told import clashes
 from jobs.engines import deletion
-from jobs.engines.columns import array_table, concatenate, distinct, matching_rows, row_codes, unique
+from jobs.engines.columns import array_table, concatenate, distinct, is_in, matching_rows, row_codes, unique, without
 from jobs.engines.counting import Counts
 from jobs.engines.grouping import components, grouping
 from jobs.engines.labels import contained

@@ -242,7 +242,7 @@ def test_hermit_finds_the_faults_to_be_the_minimal_conflicts() -> None:
     try:
 
         def consistent(lines: list[str]) -> Verdict:
-            return reasoner.consistent(lubm_tbox(disjointness=True).axioms, assertions(lines), 120.0, proxy_data=False).verdict
+            return reasoner.consistent(lubm_tbox(disjointness=True).axioms, assertions(lines), 120.0).verdict
 
         made, batch, faults = planted(1, 36, 3)
         data = made[0].lines
@@ -278,7 +278,7 @@ def test_exchanging_objects_of_a_predicate_stays_consistent() -> None:
     added = [f"{s} {p} {objects[p][int(rng.random() * len(objects[p]))]} .\n" for s, p, _ in roles if rng.random() < 0.1]
     reasoner = HermitReasoner()
     try:
-        answer = reasoner.consistent(lubm_tbox(disjointness=True).axioms, assertions(data + added), 120.0, proxy_data=False)
+        answer = reasoner.consistent(lubm_tbox(disjointness=True).axioms, assertions(data + added), 120.0)
         assert answer.verdict is Verdict.CONSISTENT, answer.reason
     finally:
         reasoner.close()

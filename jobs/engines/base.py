@@ -33,6 +33,9 @@ class Names:
     object_properties: Interner[str] = field(default_factory=Interner)
     data_properties: Interner[str] = field(default_factory=Interner)
 
+    def sizes(self) -> tuple[int, ...]:
+        return len(self.classes), len(self.object_properties), len(self.data_properties)
+
     def copy(self) -> Names:
         return Names(*(Interner(x.values) for x in (self.classes, self.object_properties, self.data_properties)))
 

@@ -157,8 +157,10 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     if high - low <= 8 * (len(values) + len(found)) + 1024:
         table = np.zeros(high - low + 2, np.bool_)
         table[found - low] = True
-        return table[np.where((values < low) | (values > high), high + 1, values) - low]
-    return found[np.minimum(np.searchsorted(found, values), len(found) - 1)] == values
+        inside: npt.NDArray[np.bool_] = table[np.where((values < low) | (values > high), high + 1, values) - low]
+        return inside
+    equal: npt.NDArray[np.bool_] = found[np.minimum(np.searchsorted(found, values), len(found) - 1)] == values
+    return equal
 
 
 def without(values: Ints, others: Ints) -> Ints:

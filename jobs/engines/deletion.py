@@ -136,6 +136,7 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
         same=PatchedGrouping(index.same.by_member, index.same.by_group, lost, parts),
         equal=PatchedGrouping(index.equal.by_member, index.equal.by_group, node[order], name[element[order]]),
         labels=PatchedLabels(index.labels.table, name[reps][by_name], graph.label[reps][by_name]),
+        stored_labels=len(calculus.table.labels),
         detached=lost,
     )
 

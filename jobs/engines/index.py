@@ -68,8 +68,9 @@ class Index:
     """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
     class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
 
-    ``contradictory``: whether some told label clashes, so that A is inconsistent. ``detached``: nodes whose part of ``merged`` is
-    out of date, because deletions have changed what they consist of.
+    ``contradictory``: whether some told label clashes, so that A is inconsistent. ``stored_labels``: how many labels the
+    columns speak of; those beyond were met by checks. ``detached``: nodes whose part of ``merged`` is out of date, because
+    deletions have changed what they consist of.
     """
 
     extra: Extra
@@ -82,6 +83,7 @@ class Index:
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
     contradictory: bool
+    stored_labels: int
     detached: Ints = field(default_factory=lambda: _NONE)
 
 
@@ -95,10 +97,11 @@ def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
     simplified = simplify(tbox, extra)
     if clauses_hash(simplified.clauses) != document["clauses"]:
         return build_index(tbox, roles, base)
+    labels = read_labels(store.table("labels").all())
     return Index(
         extra,
         simplified,
-        Calculus(simplified.clauses, base.names, read_labels(store.table("labels").all())),
+        Calculus(simplified.clauses, base.names, labels),
         Grouping(store.table("same"), store.table("same_members")),
         Grouping(store.table("equal"), store.table("equal_members")),
         Grouping(store.table("merged"), store.table("merged_members")),
@@ -106,6 +109,7 @@ def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),
         document["contradictory"],
+        len(labels),
     )
 
 
@@ -140,6 +144,7 @@ def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
         negated_roles,
         negated_properties,
         bool(calculus.table.clashes(graph.label[reps]).any()),
+        len(calculus.table.labels),
     )
 
 

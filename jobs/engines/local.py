@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 
 from abox_ops.engine import CRITERIA
-from jobs.engines.base import Base, LessBase, StoreBase, array_base
+from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Clausal, Found
-from jobs.engines.columns import Columns, array_table, unique
+from jobs.engines.columns import Columns, Ints, array_table, unique
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
@@ -113,13 +113,11 @@ class LocalKnowledgeBase:
         extra = (*index.extra, *(x for x in brought if x not in known))
         simplified = index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
         touched = touched_by(whole, self.roles)
+        calculus = self._calculus(simplified, criterion, whole.names)
         if criterion == "clausal":
-            calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels)
             graph = Graph(whole, self.roles, index.equal, index.labels.of, index.merged)
             found: Found = Clausal(index, calculus, graph, touched).run()
         else:
-            tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
-            calculus = Calculus(tbox, whole.names)
             graph = Graph(whole, self.roles, index.same, _no_labels)
             if criterion == "definition7":
                 old = Graph(alone(self.base), self.roles, index.same, _no_labels)
@@ -128,6 +126,25 @@ class LocalKnowledgeBase:
                 found = everything(index, calculus, graph, touched)
         return LocalAddSet(calculus, index, whole, self.roles, found)
 
+    def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
+        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
+        index = self.index
+        as_before = simplified is index.simplified and names.sizes() == self.base.names.sizes()
+        if criterion != "definition7":
+            crowded = len(index.calculus.table.labels) > _REMEMBERED
+            if as_before and not crowded:
+                return index.calculus
+            return Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])
+        return self._published if as_before else Calculus(simplified.definition4_clauses, names)
 
-def _no_labels(keys):  # type: ignore[no-untyped-def]
+    @cached_property
+    def _published(self) -> Calculus:
+        return Calculus(self.index.simplified.definition4_clauses, self.base.names)
+
+
+#: A session that has met more labels than this begins to forget.
+_REMEMBERED = 1_000_000
+
+
+def _no_labels(keys: Ints) -> Ints:
     return np.zeros(len(keys), np.int64)

@@ -280,7 +280,11 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where failing inputs go, shrunk.")
 @click.option("--time", "limit", type=click.FloatRange(0, min_open=True), help="Begin nothing new after so many seconds.")
 @click.option("--oracle-timeout", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
-@click.option("--own-datatypes", is_flag=True, help="Let the oracle use HermiT's own datatypes, not ours through proxies.")
+@click.option(
+    "--own-datatypes",
+    is_flag=True,
+    help="The oracle's datatypes are HermiT's own, which err on integer intervals, not ours through proxies.",
+)
 def main(
     seeds: range,
     criteria: tuple[str, ...],

@@ -53,7 +53,7 @@ PREFIX = "urn:kb:"
 
 _CONSTRUCTORS = {
     **{"name": 2.0, "and": 1.0, "or": 1.5, "not": 0.5, "some": 1.5, "all": 2.0, "min": 0.7, "max": 1.0, "exact": 0.3},
-    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 1.1},
+    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 2.2},
 }
 _CLASS_AXIOMS = {"sub": 5.0, "general": 2.0, "disjoint": 2.5, "equivalent": 0.8, "domain": 0.8, "range": 0.8, "union": 0.4}
 #: How likely a TBox is to have (at least) one axiom of the kind.
@@ -130,7 +130,7 @@ FLAVOURS = (
     Flavour(
         "data",
         constructors={
-            **{"data-some": 2.5, "data-all": 2.0, "data-min": 2.0, "data-max": 2.0, "data-exact": 0.8, "data-value": 2.0},
+            **{"data-some": 2.5, "data-all": 2.0, "data-min": 2.0, "data-max": 2.0, "data-exact": 0.8, "data-value": 4.0},
         },
         role_axioms={"transitive": 0.1, "disjoint": 0.1, "asymmetric": 0.05, "irreflexive": 0.05},
         data_axioms={"range": 0.6, "functional": 0.6, "sub": 0.5, "disjoint": 0.8},
@@ -139,14 +139,14 @@ FLAVOURS = (
     ),
     Flavour(
         "data and identity",
-        constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 1.5, "max": 1.5},
+        constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 3.0, "max": 1.5},
         role_axioms={"functional": 0.7, "inverse-functional": 0.5},
         data_axioms={"functional": 0.8, "sub": 0.5, "disjoint": 0.8, "range": 0.5},
         assertions={"data": 5.0, "negative-data": 1.5, "same": 2.0, "different": 1.0, "role": 3.0},
         data=1.0,
         shape="star",
     ),
-    *(Flavour(f"gadget {i}", data=0.3, gadgets=GADGETS) for i in range(4)),
+    *(Flavour(f"gadget {i}", data=0.4, gadgets=GADGETS) for i in range(4)),
 )
 
 
