@@ -17,7 +17,7 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 	@command -v java >/dev/null || echo "note: no java found; HermiT and Spark need a JDK 17, the own reasoner does not"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
 	@touch $@
 
 demo: setup

@@ -161,7 +161,7 @@ class Clausal:
         counts, roles = self.counts, self.calculus.roles
         self.graph.expand(counts.members(unique(counts.classes(source))))
         of, rep = counts.classes(np.arange(len(self.graph))), self.graph.rep
-        negative = {(int(of[rep[a]]), roles[r], int(of[rep[b]])) for a, r, b in self.graph.rare.negative_edges}
+        negative = {(int(of[rep[a]]), r, int(of[rep[b]])) for a, r, b in self.graph.rare.negative_edges}
         above = self.calculus.tbox.roles.superroles
         return np.fromiter(
             (

@@ -93,6 +93,7 @@ class Counts:
             return
         if everywhere:
             self.graph.expand(self.graph.reps())
+            self._sync()
             self.class_of = self.graph.rep.copy()
             self._merge(self.graph.reps())
             return

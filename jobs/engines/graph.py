@@ -28,7 +28,7 @@ from shiq.model import (
     NegativeObjectPropertyAssertion,
     ObjectComplementOf,
 )
-from shiq.roles import RoleBox, role_of
+from shiq.roles import Role, RoleBox, role_of
 
 #: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
 NameLiteral = tuple[str, bool]
@@ -41,7 +41,7 @@ class Rare:
     """What complex assertions of expanded elements come to: literals, negative role and data assertions, by element met."""
 
     literals: list[tuple[int, NameLiteral, bool]]
-    negative_edges: list[tuple[int, int, int]]
+    negative_edges: list[tuple[int, Role, int]]
     negative_data: list[tuple[int, str, Literal]]
 
 
@@ -245,11 +245,10 @@ class Graph:
                 self.rare.literals.append((element, (iri, False), inserted))
             case NegativeObjectPropertyAssertion(property, subject, object):
                 role = role_of(property)
-                number = self.whole.names.object_properties.id(role.iri) * 2 + role.inverted
                 if subject == term:
-                    self.rare.negative_edges.append((element, number, self._element(object)))
+                    self.rare.negative_edges.append((element, role, self._element(object)))
                 if object == term:
-                    self.rare.negative_edges.append((element, number ^ 1, self._element(subject)))
+                    self.rare.negative_edges.append((element, role.inverse, self._element(subject)))
             case NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
                 self.rare.negative_data.append((element, property.iri, literal))
 

@@ -129,9 +129,9 @@ class LocalAddSet:
         for a, r, b in zip(*(edges[name].tolist() for name in ("a", "role", "b"))):
             part(a)[0].append((node[a], roles[r], node[b]))
         rep, place = graph.rep, rank.tolist()
-        for x, r, y in {(int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if r % 2 == 0}:
+        for x, r, y in {(int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted}:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
-                part(place[x])[1].append((node[place[x]], roles[r], node[place[y]]))
+                part(place[x])[1].append((node[place[x]], r, node[place[y]]))
         apart = rest[rep[graph.different["source"]]] & rest[rep[graph.different["target"]]]
         pairs = zip(*(rep[graph.different[name][apart]].tolist() for name in ("source", "target")))
         for x, y in {(place[x], place[y]) for x, y in pairs}:
