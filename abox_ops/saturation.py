@@ -32,6 +32,8 @@ def saturate(
     queued = set(queue)
     settled: dict[str, Label] = {}
     functional = [c for c in space.m_type if c.n == 1]
+    roles = space.tbox.roles
+    counted = {r for c in functional if (s := space.tbox.clauses[c.index].role) for r in roles.subroles(s)}
 
     def label(element: str) -> Label:
         found = labels.get(element)
@@ -69,8 +71,8 @@ def saturate(
         labels[x] = space.close(join(join(labels[x], graph.asserted(x)), data.refuted(graph.values(x))))
         neighbours = graph.neighbours(x)
         if functional and labels[x] != settled.get(x):
-            for _, y in neighbours:  # a new literal here may make a ≤1 at y merge
-                if y in labels:
+            for role, y in neighbours:  # a new literal here may make a ≤1 at y merge
+                if role.inverse in counted and y in labels:
                     wake(y)
         settled[x] = labels[x]
         for role, y in neighbours:
