@@ -233,8 +233,6 @@ class _Clausal:
             for role, b in self.whole.neighbours(a):
                 if not role.inverted and b in rest and (self._is_relevant(role, a, b) or self._is_seen(role, a, b)):
                     kept.edges.add((a, role, b))
-            kept.negative_edges |= {(a, r, b) for r, b in self.whole.negatives(a) if not r.inverted and b in rest}
-            kept.different |= {(min(a, b), max(a, b)) for b in self.whole.unequal(a) if b in rest}
+            kept.keep_negative(self.whole, a)
             kept.data |= {(a, p, v) for p, v in self.whole.values(a) if not self._is_decided(a, p, v)}
-            kept.negative_data |= {(a, p, v) for p, v in self.whole.negative_values(a)}
         return Closure(frozenset(self.seen), self.labels, frozenset(self.touched), frozenset(contradictory), kept)

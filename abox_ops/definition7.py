@@ -17,7 +17,7 @@ from abox_ops.modules import Kept
 from abox_ops.parts import m_part, u_part
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
-from abox_ops.told import EMPTY, Label, clashes, join
+from abox_ops.told import CLASH, EMPTY, Label, clashes, join
 from shiq.abox import individuals_of
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
@@ -134,16 +134,14 @@ class _Definition7:
         labels = {e: join(self.whole.asserted(e), self.remedies.get(e, EMPTY)) for e in self.entered}
         for element in self.entered:
             if any(isinstance(self.theory.value(v), IllTyped) for _, v in self.whole.values(element)):
-                labels[element] = (-1, -1)
+                labels[element] = CLASH
         contradictory = {e for e in self.entered if clashes(labels[e])}
         rest = self.entered - contradictory
         kept = Kept({e: labels[e] for e in rest})
         kept.edges = {(a, r, b) for a, r, b in self.edges if a in rest and b in rest}
         for a in rest:
-            kept.negative_edges |= {(a, r, b) for r, b in self.whole.negatives(a) if not r.inverted and b in rest}
-            kept.different |= {(min(a, b), max(a, b)) for b in self.whole.unequal(a) if b in rest}
+            kept.keep_negative(self.whole, a)
             kept.data |= {(a, p, v) for p, v in self.whole.values(a) if p in self.features}
-            kept.negative_data |= {(a, p, v) for p, v in self.whole.negative_values(a)}
         touched = {self.whole.elements.find(i) for x in self.inserted for i in individuals_of(x)}
         return Closure(
             frozenset(self.entered), labels, frozenset(touched), frozenset(contradictory), kept, frozenset(self.recorded)

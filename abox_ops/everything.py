@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from abox_ops.add_set import Closure
 from abox_ops.elements import ElementGraph
 from abox_ops.modules import Kept
-from abox_ops.told import clashes
+from abox_ops.told import CLASH, clashes
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
@@ -20,7 +20,7 @@ def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inser
     labels = {e: whole.asserted(e) for e in elements}
     for element in elements:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
-            labels[element] = (-1, -1)
+            labels[element] = CLASH
     contradictory = {e for e in elements if clashes(labels[e])}
     rest = elements - contradictory
     features = tbox.data_properties | {
@@ -29,9 +29,7 @@ def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inser
     kept = Kept({e: labels[e] for e in rest})
     for a in rest:
         kept.edges |= {(a, r, b) for r, b in whole.neighbours(a) if not r.inverted and b in rest}
-        kept.negative_edges |= {(a, r, b) for r, b in whole.negatives(a) if not r.inverted and b in rest}
-        kept.different |= {(min(a, b), max(a, b)) for b in whole.unequal(a) if b in rest}
+        kept.keep_negative(whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
-        kept.negative_data |= {(a, p, v) for p, v in whole.negative_values(a)}
     touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
     return Closure(frozenset(elements), labels, frozenset(touched), frozenset(contradictory), kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from abox_ops.elements import ElementGraph
 from abox_ops.engine import NamedModule
 from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
@@ -23,6 +24,12 @@ class Kept:
     different: set[tuple[str, str]] = field(default_factory=set)
     data: set[tuple[str, str, Literal]] = field(default_factory=set)
     negative_data: set[tuple[str, str, Literal]] = field(default_factory=set)
+
+    def keep_negative(self, graph: ElementGraph, element: str) -> None:
+        """Keeps every negative assertion and inequality of ``element``; of those with another element, where that is kept too."""
+        self.negative_edges |= {(element, r, b) for r, b in graph.negatives(element) if not r.inverted and b in self.labels}
+        self.different |= {(min(element, b), max(element, b)) for b in graph.unequal(element) if b in self.labels}
+        self.negative_data |= {(element, p, v) for p, v in graph.negative_values(element)}
 
 
 def modules(kept: Kept, members: Mapping[str, tuple[str, ...]] | None = None) -> list[NamedModule]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from abox_ops.elements import ElementGraph
 from abox_ops.engine import AddSet
@@ -38,34 +39,18 @@ class Supports:
         Stops because the individuals in play grow within a finite set.
         """
         inside = dict.fromkeys(individuals)
-        while True:
-            yield self._among(inside)
-            grown = dict(inside)
-            for individual in inside:
-                for other in self._suppliers(individual, inside, every=False):
-                    grown[other] = None
-            if len(grown) == len(inside):
-                break
-            inside = grown
-        while True:
-            grown = dict(inside)
-            for individual in inside:
-                for other in self._suppliers(individual, inside, every=True):
-                    grown[other] = None
-            if len(grown) == len(inside):
-                break
-            inside = grown
-            yield self._among(inside)
-        while True:
-            grown = dict(inside)
-            for individual in inside:
-                for assertion in self.about(individual):
-                    for other in individuals_of(assertion):
-                        grown[other] = None
-            if len(grown) == len(inside):
-                break
-            inside = grown
-            yield self._among(inside)
+        yield self._among(inside)
+        for reach in (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned):
+            while True:
+                grown = inside | {other: None for individual in inside for other in reach(individual, inside)}
+                if len(grown) == len(inside):
+                    break
+                inside = grown
+                yield self._among(inside)
+
+    def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+        """All that an assertion about ``individual`` mentions."""
+        return (other for assertion in self.about(individual) for other in individuals_of(assertion))
 
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
