@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
@@ -18,3 +23,16 @@ def data_path() -> Path:
     if not path.is_dir():
         pytest.skip(f"no test data at {path}; set SHIQ_DATA")
     return path
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark session on two cores for all tests that need one."""
+    pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    assert pyspark
+    from jobs.spark.session import spark_session, stop
+
+    session, started = spark_session(master="local[2]", name="shiq-tests")
+    yield session
+    if started:
+        stop(session)

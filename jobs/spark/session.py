@@ -1,0 +1,90 @@
+"""The one place that opens Spark sessions.
+
+A session that is active already (spark-submit's, a notebook's) is used as it is; otherwise one is started on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+
+from pyspark.sql import SparkSession
+
+from shiq.errors import OperationalError
+
+#: What a session on one machine is given; anything that spark-submit or ``settings`` say goes before it.
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+
+
+def spark_session(
+    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "shiq"
+) -> tuple[SparkSession, bool]:
+    """A Spark session, and whether it was started here (and so is the caller's to stop).
+
+    ``master`` and ``settings`` count only where a session is started. Raises `OperationalError` where none can be.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active, False
+    # The workers must run this interpreter: another python3 on the path may lack what the tasks import.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    if master is not None or "SPARK_ENV_LOADED" not in os.environ:
+        builder = builder.master(master or "local[*]")
+        for key, value in {**_DEFAULTS, **(settings or {})}.items():
+            builder = builder.config(key, value)
+    try:
+        with _silent_stderr():
+            session = builder.getOrCreate()
+    except Exception as error:  # pyspark raises many kinds where Java is missing, too old, or cannot resolve a package
+        raise OperationalError(
+            f"no Spark session could be started: {str(error).splitlines()[0]}",
+            "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
+        ) from error
+    session.sparkContext.setLogLevel("ERROR")
+    return session, True
+
+
+def stop(session: SparkSession) -> None:
+    """Ends ``session`` and its JVM, so that the process may exit at once."""
+    gateway = session.sparkContext._gateway  # no public way to end the JVM before the interpreter ends
+    session.stop()
+    process = getattr(gateway, "proc", None)
+    if gateway is not None and isinstance(process, subprocess.Popen):
+        with suppress(Exception):
+            gateway.shutdown()
+        if process.stdin is not None:
+            process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+
+
+class _silent_stderr:
+    """Keeps what Spark's launcher says about itself off the terminal; it is written again if starting fails."""
+
+    def __enter__(self) -> None:
+        sys.stderr.flush()
+        self._saved = os.dup(2)
+        self._file = tempfile.TemporaryFile()
+        os.dup2(self._file.fileno(), 2)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        os.dup2(self._saved, 2)
+        os.close(self._saved)
+        if kind is not None:
+            self._file.seek(0)
+            os.write(2, self._file.read())
+        self._file.close()
