@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from abox_ops.told import CLASH, EMPTY, Label, LabelSpace
+from abox_ops.told import EMPTY, Label, LabelSpace, join
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Literal
@@ -46,21 +46,19 @@ class DataView:
         self._in_force: dict[tuple[int, Label], bool] = {}
 
     def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
-        """The ≤0 p.D that asserted values refute, as a label; `CLASH` where a value is ill-typed."""
-        negative = 0
+        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
+        label = EMPTY
         for value in values:
             found = self._refuted.get(value)
             if found is None:
                 found = self._refuted[value] = self._refuted_by(*value)
             if found is not EMPTY:
-                if found == CLASH:
-                    return CLASH
-                negative |= found[1]
-        return (0, negative) if negative else EMPTY
+                label = join(label, found)
+        return label
 
     def _refuted_by(self, property: str, literal: Literal) -> Label:
         if isinstance(self.theory.value(literal), IllTyped):
-            return CLASH
+            return self.space.clash
         negative = 0
         for i, atom in self._at_most.get(property, ()):
             if atom.n == 0 and self.theory.contains(atom.range, literal) is True:

@@ -17,7 +17,7 @@ from abox_ops.modules import Kept
 from abox_ops.parts import m_part, u_part
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
-from abox_ops.told import CLASH, EMPTY, Label, clashes, join
+from abox_ops.told import EMPTY, Label, clashes, contradiction, join
 from shiq.abox import individuals_of
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
@@ -134,7 +134,7 @@ class _Definition7:
         labels = {e: join(self.whole.asserted(e), self.remedies.get(e, EMPTY)) for e in self.entered}
         for element in self.entered:
             if any(isinstance(self.theory.value(v), IllTyped) for _, v in self.whole.values(element)):
-                labels[element] = CLASH
+                labels[element] = contradiction(self.whole.tbox)
         contradictory = {e for e in self.entered if clashes(labels[e])}
         rest = self.entered - contradictory
         kept = Kept({e: labels[e] for e in rest})

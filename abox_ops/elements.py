@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from abox_ops.quotient import Partition
-from abox_ops.told import CLASH, EMPTY, Label, join
+from abox_ops.told import EMPTY, Label, contradiction, join
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.model import (
@@ -61,7 +61,7 @@ class ElementGraph:
         match assertion:
             case ClassAssertion(Class(iri), individual):
                 self.individuals.add(individual)
-                label = CLASH if iri == NOTHING.iri else (1 << ids[iri], 0)
+                label = contradiction(self.tbox) if iri == NOTHING.iri else (1 << ids[iri], 0)
                 self.literals[individual] = join(self.literals.get(individual, EMPTY), label)
             case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
                 self.individuals.add(individual)
@@ -123,7 +123,7 @@ class ElementGraph:
         for member in self.elements.members(element):
             label = join(label, self.literals.get(member, EMPTY))
             if any(self.elements.find(other) == element for other in self.different.get(member, ())):
-                label = CLASH
+                label = join(label, contradiction(self.tbox))
         return label
 
     def neighbours(self, element: str) -> set[tuple[Role, str]]:

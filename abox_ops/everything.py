@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from abox_ops.add_set import Closure
 from abox_ops.elements import ElementGraph
 from abox_ops.modules import Kept
-from abox_ops.told import CLASH, clashes
+from abox_ops.told import clashes, contradiction
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
@@ -20,7 +20,7 @@ def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inser
     labels = {e: whole.asserted(e) for e in elements}
     for element in elements:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
-            labels[element] = CLASH
+            labels[element] = contradiction(tbox)
     contradictory = {e for e in elements if clashes(labels[e])}
     rest = elements - contradictory
     features = tbox.data_properties | {

@@ -2,9 +2,6 @@
 
 Literals travel along role assertions between *active* elements only; the labels of the others are read, never changed
 (THEORY.md 2.2, 2.4). Where a ≤1 S.C is in force at an active element, its told neighbours become one element (2.6).
-
-All elements send at the same time, then all take in, so that the result is one even where labels clash: a clashing label sends
-less than its parts would, and what it sent before depends on when it came to clash.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from abox_ops.data import DataView
 from abox_ops.elements import ElementGraph
-from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
+from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace, join
 from shiq.roles import Role
 
 
@@ -96,7 +93,7 @@ class _Saturation:
     def _forced_equal(self, clause: CompiledClause, x: str) -> set[str]:
         """The told neighbours of ``x`` that ``clause``, a ≤1 S.C, makes equal if it is in force there."""
         role, centre = self.space.tbox.clauses[clause.index].role, self.labels[x]
-        if role is None or clashes(centre) or clause.body & ~centre[0] or clause.head & ~centre[1]:
+        if role is None or clause.body & ~centre[0] or clause.head & ~centre[1]:
             return set()
         below: frozenset[Role] = self.space.tbox.roles.subroles(role)
         return {y for r, y in self.graph.neighbours(x) if r in below and not clause.branch_body & ~self._label(y)[0]}

@@ -4,8 +4,9 @@ A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. I
 clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on labels alone, so they are
 computed once per distinct label or (role, label, label).
 
-A label *clashes* if a literal stands with its negation; where all literals of a clause are refuted it becomes `CLASH`, which
-holds every literal.
+A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause gives its last literal that is not
+refuted even if another one satisfies it, and all its literals if none is left. So closure and sending are monotone, and the
+fixpoint is one, whatever the order; a clash spreads no further than unit resolution carries it.
 """
 
 from __future__ import annotations
@@ -48,8 +49,16 @@ class Sent(NamedTuple):
 
 
 EMPTY: Label = (0, 0)
-CLASH: Label = (-1, -1)
 NOTHING_SENT = Sent(EMPTY, EMPTY)
+
+
+def contradiction(tbox: ClausalTBox) -> Label:
+    """The label of a contradiction that no atom is to blame for, such as an asserted owl:Nothing: no clause speaks of its bit.
+
+    In the labels of a TBox that has grown since, it is still a clash.
+    """
+    bit = 1 << len(tbox.atoms)
+    return bit, bit
 
 
 def clashes(label: Label) -> bool:
@@ -62,12 +71,16 @@ def join(first: Label, second: Label) -> Label:
 
 @dataclass
 class LabelSpace:
-    """The label calculus of one clausal TBox, memoised. ``data_mask``: the atoms that are data restrictions."""
+    """The label calculus of one clausal TBox, memoised.
+
+    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`.
+    """
 
     tbox: ClausalTBox
 
     def __post_init__(self) -> None:
         ids = self.tbox.atom_ids
+        self.clash = contradiction(self.tbox)
         self.data_mask = sum(1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost))
         self.at_least: dict[int, AtLeast] = {i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)}
         compiled = [_compile(i, clause, ids) for i, clause in enumerate(self.tbox.clauses)]
@@ -113,26 +126,22 @@ class LabelSpace:
 
     def _propagate(self, label: Label) -> Label:
         positive, negative = label
-        if positive & negative:
-            return label
         queue = list(self._units)
         for bit in bits(positive | negative):
             queue.extend(self._by_atom.get(bit, ()))
         while queue:
             c = queue.pop()
-            if c.head & positive or c.body & negative:
-                continue
             head, body = c.head & ~negative, c.body & ~positive
             open_literals = head.bit_count() + body.bit_count()
             if open_literals > 1:
                 continue
             if not open_literals:
-                return CLASH
+                head, body = (c.head, c.body) if c.head | c.body else self.clash
+            gained = head & ~positive | body & ~negative
             positive |= head
             negative |= body
-            if positive & negative:
-                return positive, negative
-            queue.extend(self._by_atom.get((head | body).bit_length() - 1, ()))
+            for bit in bits(gained):
+                queue.extend(self._by_atom.get(bit, ()))
         return positive, negative
 
     def sent(self, role: Role, subject: Label, object: Label) -> Sent:
@@ -154,20 +163,19 @@ class LabelSpace:
     def _one_way(self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label) -> tuple[Label, Label]:
         to_centre, to_branch = EMPTY, EMPTY
         for c in clauses:
-            if c.n or c.decided_at_centre(centre) or c.decided_at_branch(branch):
+            if c.n:
                 continue
             head, body = c.head & ~centre[1], c.body & ~centre[0]
             branch_head, branch_body = c.branch_head & ~branch[1], c.branch_body & ~branch[0]
-            at_centre, at_branch = (head | body), (branch_head | branch_body)
             open_literals = head.bit_count() + body.bit_count() + branch_head.bit_count() + branch_body.bit_count()
             if open_literals > 1:
                 continue
             if not open_literals:
-                to_centre = CLASH
-            elif at_centre:
-                to_centre = join(to_centre, (head, body))
-            elif at_branch:
-                to_branch = join(to_branch, (branch_head, branch_body))
+                head, body, branch_head, branch_body = c.head, c.body, c.branch_head, c.branch_body
+                if not head | body | branch_head | branch_body:
+                    head, body = self.clash
+            to_centre = join(to_centre, (head, body))
+            to_branch = join(to_branch, (branch_head, branch_body))
         return to_centre, to_branch
 
 

@@ -104,8 +104,8 @@ class Calculus:
         return found
 
     def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
-        """Which labels (not contradictory ones) satisfy the body of ``clause`` at its centre and refute its head there."""
-        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1] or x[0] & x[1]))
+        """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
+        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
         """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1, and those with k = 1."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
-from abox_ops.told import CLASH, EMPTY, Label, LabelSpace, clashes, join
+from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
 from jobs.engines.columns import Ints, distinct, is_in, row_codes, unique
 from shiq.roles import Role
 
@@ -56,7 +56,7 @@ class LabelTable:
 
     @property
     def clash_id(self) -> int:
-        return self.id(CLASH)
+        return self.id(self.space.clash)
 
     def ids(self, labels: Iterable[Label]) -> Ints:
         return np.fromiter(map(self.id, labels), np.int64)

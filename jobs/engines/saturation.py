@@ -48,9 +48,10 @@ def saturate(
 
 def _closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
     """Closes the labels of the ``chosen`` elements; those of which two members are asserted to be different clash."""
-    graph.label[chosen] = calculus.table.close(graph.label[chosen])
     apart = graph.contradicted()
-    graph.label[apart[chosen[apart]]] = calculus.table.clash_id
+    apart = apart[chosen[apart]]
+    graph.label[apart] = calculus.table.join(graph.label[apart], np.full(len(apart), calculus.table.clash_id, np.int64))
+    graph.label[chosen] = calculus.table.close(graph.label[chosen])
 
 
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
