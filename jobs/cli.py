@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | simplify | generate``.
+"""The command line: ``shiq certify | index | check | status | export | compact | simplify | generate | evaluate``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -20,8 +20,10 @@ from typing import Any, TypeVar
 import click
 
 import shiq
+from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.progress import ProgressLine
 from jobs.text import report_text, result_text, simplified_text
+from shiq.check import BUILDERS, ENGINES
 from shiq.errors import OperationalError, UsageError
 from shiq.verdict import EXIT_CODES, KINDS
 
@@ -99,10 +101,13 @@ criterion_option = click.option(
 )
 engine_option = click.option(
     "--engine",
-    type=Nearest(["local", "memory"]),
+    type=Nearest(list(ENGINES)),
     default="local",
     show_default=True,
-    help="Who computes that part: local (columns, for real data) or memory (plain dictionaries, the reference).",
+    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), or spark (in tasks).",
+)
+master_option = click.option(
+    "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
 )
 
 
@@ -131,6 +136,14 @@ def certify(ontology: str, more: tuple[str, ...], engine: str, **options: Any) -
 @click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable.")
 @click.option("--store", "-s", required=True, help="Directory of the store; made, or replaced atomically.")
 @click.argument("abox", nargs=-1)
+@click.option(
+    "--engine",
+    type=Nearest(["local", *BUILDERS]),
+    default="local",
+    show_default=True,
+    help="Who builds it: local (in memory), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
+)
+@master_option
 @common
 def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: Any) -> int:
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
@@ -145,8 +158,10 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: A
 @click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @criterion_option
 @engine_option
+@master_option
 @common
 def check(
     store: str | None,
@@ -154,12 +169,13 @@ def check(
     abox: tuple[str, ...],
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
+    commit: bool,
     **options: Any,
 ) -> int:
     """Does this batch keep the knowledge base consistent?
 
     \b
-    shiq check --store kg/ --insert tonight.nt
+    shiq check --store kg/ --insert tonight.nt --commit
     shiq check --tbox t.owl --abox data.nt.gz --insert tonight.nt --delete gone.nt
     """
     from shiq.check import check_insertions
@@ -169,6 +185,8 @@ def check(
         raise click.UsageError("Give either --store, or --tbox (with --abox).")
     if store and abox:
         raise click.UsageError("--abox goes with --tbox; a store has its own ABox.")
+    if commit and not store:
+        raise click.UsageError("--commit goes with --store.")
     if not insertions and not deletions:
         raise click.UsageError("Nothing to check: give --insert, --delete or both.")
 
@@ -176,9 +194,49 @@ def check(
         if store is None:
             return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
         with opened(store) as session:
-            return session.check(list(insertions), list(deletions), **settings)
+            return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
     return _run(run, options)
+
+
+@cli.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+def export(store: str) -> int:
+    """Print the assertions of a store as N-Triples."""
+    from jobs.store import open_store as opened
+    from shiq.ntriples import assertion_lines
+
+    with opened(Path(store)) as kept:
+        for assertion in kept.export():
+            click.echo("\n".join(assertion_lines(assertion)))
+    return 0
+
+
+@cli.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+def status(store: str, json_file: str | None) -> int:
+    """What a store holds: snapshot, certificate, sizes."""
+    from jobs.store import open_store as opened
+    from jobs.store import status as status_of
+    from jobs.text import status_text
+
+    with opened(Path(store)) as kept:
+        found = status_of(kept)
+    if json_file != "-":
+        click.echo(status_text(found))
+    _write_json(json_file, found)
+    return 0
+
+
+@cli.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+def compact(store: str) -> int:
+    """Write each table of a store as one file again; commits do so themselves now and then."""
+    from jobs.store import compact as run
+
+    click.echo(f"snapshot {run(Path(store)).snapshot}")
+    return 0
 
 
 @cli.command()
@@ -223,17 +281,75 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
     """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
     from jobs.evaluation.lubm import generate as run
 
+    def make(progress: Progress) -> GenerationReport:
+        return run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=progress)
+
+    return _generate(make, quiet, verbose)
+
+
+@generate.command()
+@click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option(
+    "--misspelt", is_flag=True, help="With the class JournalArtical, which the TBox does not know, as the original has it."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
+    """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses linked across universities."""
+    from jobs.evaluation.uobm import generate as run
+
+    return _generate(lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress), quiet, verbose)
+
+
+@cli.command()
+@click.argument("family", type=Nearest(["lubm", "uobm", "npd"]))
+@click.option("--universities", "-n", default="1", show_default=True, metavar="N[,N…]", help="Sizes of LUBM and UOBM.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Your copy of the data; else it is generated (not NPD)."
+)
+@click.option("--peers", default="", metavar="P,…", help="Reasoners to run beside: pellet, openllet, hermit, konclude.")
+@click.option("--criteria", default="clausal,definition7,none", show_default=True, metavar="C,…")
+@click.option("--engines", default="", metavar="E,…", help="Default: local, memory for small data, spark.")
+@click.option("--variant", "variants", multiple=True, metavar="NAME", help="Only data sets with this in their names; repeatable.")
+@click.option("--batch", "batches", multiple=True, metavar="NAME", help="Only batches with this in their names; repeatable.")
+@click.option("--slices", type=click.IntRange(0, 20), default=2, show_default=True, help="Twentieths of the data to hold out.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of batches and generated data.")
+@click.option("--limit", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="S", help="Seconds for one run.")
+@click.option("--heap", default="4g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option("--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep intermediate files there.")
+@click.option("--with", "earlier", multiple=True, metavar="FILE", help="JSON of an earlier evaluation, for the page; repeatable.")
+@click.option("--json", "json_file", required=True, metavar="FILE", help="Write the runs there.")
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with plots there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], quiet: bool, verbose: bool, **options: Any) -> int:
+    """Measure checks on benchmark data: how much they look at, how long they take, and other reasoners beside them."""
+    from jobs.evaluation.evaluate import settings_of
+    from jobs.evaluation.evaluate_command import run_command
+
     progress = ProgressLine(_level(quiet, verbose))
     try:
-        shown = partial(progress, "generating")
-        report = run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=shown)
+        shown = run_command(settings_of(options), json_file, html_file, earlier, progress)
     finally:
         progress.close()
-    click.echo(report_text(report))
+    click.echo(shown)
     return 0
 
 
 # --- running --------------------------------------------------------------------------------------
+
+
+def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
+    """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
+    progress = ProgressLine(_level(quiet, verbose))
+    try:
+        report = make(partial(progress, "generating"))
+    finally:
+        progress.close()
+    click.echo(report_text(report))
+    return 0
 
 
 def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more: Any) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from jobs.evaluation.lubm import GenerationReport
+from jobs.evaluation.generation import GenerationReport
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
 
@@ -109,3 +110,24 @@ def report_text(report: GenerationReport) -> str:
     if report.insertions:
         lines.append(f"{report.insertions:,} insertions, {report.faults} planted contradictions, {report.culprits} culprits")
     return "\n".join(lines)
+
+
+def status_text(found: Mapping[str, Any]) -> str:
+    """`jobs.store.status` for people."""
+    certificate = found["certificate"]
+    certified = "not certified"
+    if certificate:
+        certified = f"{certificate['verdict']}, decided by {certificate['reasoner']} on {certificate['date']}"
+        certified += f": {certificate['reason']}" if certificate["reason"] else ""
+    tables = found["tables"].values()
+    kinds = ", ".join(f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data"))
+    return "\n".join(
+        [
+            f"snapshot {found['snapshot']}, made {found['created']}",
+            f"certificate: {certified}",
+            f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
+            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
+            f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
+            f"{sum(t['removed'] for t in tables):,} removed rows",
+        ]
+    )

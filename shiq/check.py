@@ -14,10 +14,10 @@ import difflib
 import importlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
@@ -39,7 +39,11 @@ from shiq.verdict import INFORMATIVE, KINDS, Leftover, Verdict
 ENGINES: Mapping[str, str] = {
     "local": "jobs.engines.local:LocalKnowledgeBase",
     "memory": "jobs.engines.memory:MemoryKnowledgeBase",
+    "spark": "jobs.engines.spark:SparkKnowledgeBase",
 }
+
+#: Engines that build stores by themselves, away from this process.
+BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
 #: What reads and writes stores.
 STORE = "jobs.store"
@@ -51,7 +55,8 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True)
 class Options:
     """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
-    ``max_conflicts``: how many are explained, the rest is counted."""
+    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
+    active."""
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -61,6 +66,7 @@ class Options:
     heap: str = "1g"
     max_conflicts: int = 1000
     progress: Progress | None = None
+    master: str | None = None
 
     def __post_init__(self) -> None:
         _known(self.criterion, CRITERIA, "criterion")
@@ -111,6 +117,62 @@ class Base:
         return self.certificate.get("verdict") == Verdict.CONSISTENT.value
 
 
+class Sized(Protocol):
+    """Of an add set (`abox_ops.engine.AddSet`), what a result tells."""
+
+    @property
+    def insertions(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def pulled_in(self) -> int: ...
+    def kept(self) -> Iterator[Assertion]: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it was read; ``ledger``: its triples by bucket."""
+
+    insertions: ABox
+    deletions: ABox
+    leftovers: tuple[Leftover, ...]
+    ledger: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine and a reasoner have found of a batch.
+
+    ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
+    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content.
+    """
+
+    add_set: Sized
+    modules: Sequence[tuple[str, ...]]
+    module_count: int
+    contradictory: int
+    refuted: int
+    decided: Mapping[str, int]
+    undecided: tuple[str, ...]
+    shapes: int
+    calls: int
+    conflicts: Sequence[RawConflict]
+    unexplained: int
+    complete: bool
+    keys: Mapping[Assertion, tuple[str, ...]] = field(default_factory=dict)
+    run: str = ""
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """A knowledge base whose engine reads batches and decides modules by itself, away from this process."""
+
+    def check(
+        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        """What is found of a batch, the ledger of reading it, and its leftovers. ``decider`` is for explaining conflicts here."""
+
+
 # --- public calls ---------------------------------------------------------------------------------
 
 
@@ -128,17 +190,19 @@ def check_insertions(
     heap: str = "1g",
     max_conflicts: int = 1000,
     progress: Progress | None = None,
+    master: str | None = None,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
     Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
-    pyoxigraph Store; ``abox`` may be None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is
-    not a store is certified first. Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may
-    not stand in the way of `consistent`.
+    pyoxigraph Store; ``abox`` may be None, or a store opened by `open_store` (``tbox`` is then ignored if None). With the engine
+    ``spark`` a batch may also be a DataFrame, a Parquet or a Delta table: s, p, o [, graph, key]. A base that is not a store is
+    certified first. Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way
+    of `consistent`.
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
-    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress)
+    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master)
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     with _reasoner(options) as asked:
@@ -157,7 +221,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock = Clock()
         ontology = _ontology([*_sources(sources), *_sources(more)], options)
         clock.stage("reading")
-        leftovers = (*ontology.leftovers, *_empty(ontology.tbox))
+        leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
         return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
@@ -171,12 +235,14 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. Settings as in `check_insertions`."""
     options = Options(**_settings(settings))
+    if options.engine in BUILDERS:
+        return _index_far(tbox, abox, Path(store), options)
     with _reasoner(options) as asked:
         clock = Clock()
         ontology = _ontology(_sources(tbox), options)
         given = _assertions(_sources(abox), ontology, options, "a")
         clock.stage("reading")
-        leftovers = (*ontology.leftovers, *given.leftovers, *_empty(ontology.tbox))
+        leftovers = (*ontology.leftovers, *given.leftovers, *empty_tbox(ontology.tbox))
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
         result = _certify(ontology.tbox, given.abox, leftovers, ledger, options, asked, clock)
         load(STORE).write_store(
@@ -214,9 +280,19 @@ class Session:
             self._store = None
 
     def check(
-        self, insertions: object = None, deletions: object = None, *, options: Options | None = None, **settings: Any
+        self,
+        insertions: object = None,
+        deletions: object = None,
+        *,
+        options: Options | None = None,
+        commit: bool = False,
+        **settings: Any,
     ) -> Result:
-        """Checks one batch; settings as in `check_insertions`. The store does not change."""
+        """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
+        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+
+        Raises `StoreError` if the store was changed meanwhile.
+        """
         if self._store is None:
             raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
         options = options or Options(**_settings(settings))
@@ -229,7 +305,28 @@ class Session:
         clock.stage("opening the store")
         decider.asked = 0
         decider.progress = options.progress
-        return _insert(base, insertions, deletions, options, decider, clock)
+        if not commit:
+            return _insert(base, insertions, deletions, options, decider, clock)
+        if isinstance(base.knowledge_base, Distributed):
+            raise UsageError(f"engine {options.engine} cannot commit", "Check with it, then commit with --engine local.")
+        batch = _read(base, insertions, deletions, options)
+        clock.stage("reading the batch")
+        result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+        return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
+
+    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
+        self._store = load(STORE).commit(
+            self.path,
+            batch.insertions,
+            batch.deletions,
+            snapshot=self._store.snapshot,
+            certificate=_certificate(result, options),
+            leftovers=batch.leftovers,
+        )
+        self._knowledge_bases.clear()
+        clock.stage("committing")
+        statistics = replace(result.statistics, seconds=clock.seconds)
+        return replace(result, committed=self._store.snapshot, statistics=statistics)
 
     def _base(self, options: Options) -> Base:
         certificate = self._store.certificate
@@ -245,6 +342,25 @@ class Session:
 
 # --- steps ----------------------------------------------------------------------------------------
 
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+
+
+def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
+    """`index` by an engine that reads, stores and decides by itself."""
+    clock = Clock()
+    ontology = _ontology(_sources(tbox), options)
+    clock.stage("reading the TBox")
+
+    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
+        base = Base(ontology.tbox, range(size), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+        result = _result(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
+        return result, _certificate(result, options)
+
+    result: Result = load(BUILDERS[options.engine])(ontology, _sources(abox), store, options, answer)
+    return result
+
 
 def certified(
     ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
@@ -252,7 +368,7 @@ def certified(
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
     leftovers = (*ontology.leftovers, *given.leftovers)
     if require_axioms:
-        leftovers += _empty(ontology.tbox)
+        leftovers += empty_tbox(ontology.tbox)
     result = _certify(
         ontology.tbox, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
     )
@@ -304,14 +420,25 @@ def _insert(
     """The check of a batch against an opened base."""
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
+    if isinstance(base.knowledge_base, Distributed):
+        far, counts, told = base.knowledge_base.check(base, _sources(insertions), _sources(deletions), options, decider, clock)
+        return _result(base, far, counts, told, options, clock)
+    batch = _read(base, insertions, deletions, options)
+    clock.stage("reading the batch")
+    return _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+
+
+def _read(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
     reading = Reading(tbox=base.tbox)
     added = _assertions(_sources(insertions), reading, options, "i")
     removed = _assertions(_sources(deletions), reading, options, "d")
-    clock.stage("reading the batch")
     abox, aside = _well_typed(added.abox, options)
-    leftovers = (*added.leftovers, *removed.leftovers, *aside)
-    ledger = Counter(added.ledger) + Counter(removed.ledger)
-    return _decided(base, abox, removed.abox, ledger, leftovers, options, decider, clock)
+    return Batch(
+        abox,
+        removed.abox,
+        (*added.leftovers, *removed.leftovers, *aside),
+        Counter(added.ledger) + Counter(removed.ledger),
+    )
 
 
 def _decided(
@@ -341,30 +468,50 @@ def _decided(
     answers = decider.decide(add_set.tbox, [m.module for m in modules], left())
     clock.stage("deciding")
     groups = _inconsistent(add_set, answers)
-    undecided = tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED))
-    everything = (*base.leftovers, *leftovers)
-    verdict, reason = _verdict(base, bool(groups), undecided, everything, options)
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
     raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if groups and options.max_conflicts else []
     clock.stage("explaining")
+    found = Found(
+        add_set,
+        [*add_set.contradictory, *map(_individuals, modules)],
+        len(modules),
+        len(add_set.contradictory),
+        len(groups),
+        Counter(a.verdict.value for a in answers),
+        tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
+        decider.shapes(add_set.tbox, [m.module for m in modules]),
+        calls,
+        raw,
+        explainer.unexplained if raw else len(groups),
+        explainer.complete if groups else True,
+    )
+    return _result(base, found, ledger, leftovers, options, clock)
+
+
+def _result(
+    base: Base, found: Found, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+) -> Result:
+    add_set = found.add_set
+    everything = (*base.leftovers, *leftovers)
+    verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
     return Result(
         verdict,
         reason,
         a_add=_Kept(add_set),
-        modules=[*add_set.contradictory, *map(_individuals, modules)],
-        conflicts=tuple(map(_conflict, raw)),
-        more_conflicts=explainer.unexplained if raw else len(groups),
-        complete=explainer.complete if groups else True,
+        modules=found.modules,
+        conflicts=tuple(_conflict(raw, found.keys) for raw in found.conflicts),
+        more_conflicts=found.unexplained,
+        complete=found.complete,
         statistics=Statistics(
             len(base.knowledge_base),
             add_set.insertions,
             add_set.size,
             add_set.pulled_in,
-            len(modules),
-            decider.shapes(add_set.tbox, [m.module for m in modules]),
-            calls,
+            found.module_count,
+            found.shapes,
+            found.calls,
             clock.seconds,
         ),
         evidence=Evidence(
@@ -375,11 +522,9 @@ def _decided(
             everything,
             tuple(sorted(options.allow)),
             base.certificate,
-            {
-                "contradictory": len(add_set.contradictory),
-                **Counter(a.verdict.value for a in answers),
-            },
-            undecided,
+            {"contradictory": found.contradictory, **found.decided},
+            found.undecided,
+            found.run,
         ),
     )
 
@@ -399,7 +544,7 @@ def _individuals(module: NamedModule) -> tuple[str, ...]:
 class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
-    def __init__(self, add_set: AddSet) -> None:
+    def __init__(self, add_set: Sized) -> None:
         self._add_set = add_set
         self._items: list[Assertion] | None = None
 
@@ -413,6 +558,13 @@ class _Kept(Sequence[Assertion]):
 
     def __len__(self) -> int:
         return self._add_set.size
+
+    def frame(self) -> Any:
+        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
+        make = getattr(self._add_set, "frame", None)
+        if make is None:
+            raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
+        return make()
 
 
 def _verdict(
@@ -436,11 +588,12 @@ def _verdict(
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 
 
-def _conflict(raw: RawConflict) -> Conflict:
+def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Conflict:
     return Conflict(
         tuple(line for a in raw.insertions for line in assertion_lines(a)),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
+        keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
     )
 
 
@@ -482,7 +635,8 @@ def _reading(options: Options) -> Callable[[str, int], None] | None:
     return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
 
 
-def _empty(tbox: TBox) -> tuple[Leftover, ...]:
+def empty_tbox(tbox: TBox) -> tuple[Leftover, ...]:
+    """The leftover for a TBox without axioms."""
     if tbox.axioms:
         return ()
     return (Leftover("empty-tbox", "the TBox has no axioms: nothing could ever be refuted", hint="is it the right file?"),)
@@ -490,8 +644,11 @@ def _empty(tbox: TBox) -> tuple[Leftover, ...]:
 
 def _well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
     """``abox`` without its ill-typed data assertions where those are allowed, and what was set aside."""
-    if "ill-typed" not in options.allow:
-        return abox, ()
+    return without_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
+
+
+def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its (negative) data assertions on literals that denote nothing, and a leftover for each."""
     theory = DataTheory()
     aside: list[Assertion] = []
     rest: list[Assertion] = []

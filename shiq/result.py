@@ -28,12 +28,14 @@ class Conflict:
     ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base`` (assertions of A) and ``axioms`` are
     with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps to several triples), axioms
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
+    ``keys``: what the caller called the rows of the insertions, where tables of triples had a column for that.
     """
 
     insertions: tuple[str, ...]
     base: tuple[str, ...] = ()
     axioms: tuple[str, ...] = ()
     origin: str = "insertions"
+    keys: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -41,6 +43,7 @@ class Conflict:
             "insertions": list(self.insertions),
             "base": list(self.base),
             "axioms": list(self.axioms),
+            **({"keys": list(self.keys)} if self.keys else {}),
         }
 
 
@@ -75,7 +78,8 @@ class Statistics:
 @dataclass(frozen=True)
 class Evidence:
     """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not interpreted (``leftovers``), which
-    kinds were ``allowed``, the criterion, engine and reasoner, the certificate of the base, and how modules were decided."""
+    kinds were ``allowed``, the criterion, engine and reasoner, the certificate of the base, and how modules were decided.
+    ``run``: the same for the same question about the same store and batch (engine ``spark``)."""
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -86,6 +90,7 @@ class Evidence:
     certificate: Mapping[str, Any] = field(default_factory=dict)
     decided: Mapping[str, int] = field(default_factory=dict)
     undecided: tuple[str, ...] = ()
+    run: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -109,6 +114,7 @@ class Evidence:
             "certificate": dict(self.certificate),
             "decided": dict(self.decided),
             "undecided": list(self.undecided),
+            **({"run": self.run} if self.run else {}),
         }
 
 
@@ -119,7 +125,7 @@ class Result:
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
     kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
-    holds every minimal one.
+    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store.
     """
 
     verdict: Verdict
@@ -131,6 +137,7 @@ class Result:
     complete: bool = True
     statistics: Statistics = field(default_factory=Statistics)
     evidence: Evidence = field(default_factory=Evidence)
+    committed: int = 0
 
     def raise_for_verdict(self) -> None:
         """Raises `NotConsistent` unless the verdict is CONSISTENT."""
@@ -148,4 +155,5 @@ class Result:
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),
+            "committed": self.committed,
         }

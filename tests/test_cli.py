@@ -54,8 +54,9 @@ def insert(folder: Path, text: str, *arguments: object, name: str = "batch.nt") 
     return check(folder, "--insert", name, *arguments)
 
 
-def test_consistent(folder: Path) -> None:
-    found = check(folder, "--insert", "good.nt")
+@pytest.mark.parametrize("engine", ["local", "memory"])
+def test_consistent(folder: Path, engine: str) -> None:
+    found = check(folder, "--insert", "good.nt", "--engine", engine)
     assert (found.returncode, found.stdout.splitlines()[0]) == (0, "CONSISTENT")
 
 

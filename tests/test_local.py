@@ -12,10 +12,9 @@ import pytest
 
 from abox_ops.engine import CRITERIA, AddSet
 from jobs.engines import deletion
-from jobs.engines.columns import array_table, concatenate, distinct, is_in, matching_rows, row_codes, unique, without
+from jobs.engines.columns import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
 from jobs.engines.counting import Counts
 from jobs.engines.grouping import components, grouping
-from jobs.engines.labels import contained
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.saturation import saturate

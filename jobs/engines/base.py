@@ -14,8 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, is_in, take, unique, without
-from jobs.engines.labels import contained
+from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, take, unique, without
 from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store import Store
 from jobs.store.values import decode

@@ -6,7 +6,7 @@ A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -185,3 +185,12 @@ def row_codes(*columns: Ints) -> Ints:
         code = code * width + (column - low)
         size *= width
     return code
+
+
+def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.bool_]:
+    """Which ``rows`` (columns of equal length) occur ``among`` others."""
+    count = len(rows[0])
+    if not count or not len(among[0]):
+        return np.zeros(count, np.bool_)
+    code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
+    return is_in(code[:count], code[count:])

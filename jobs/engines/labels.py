@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
-from jobs.engines.columns import Ints, distinct, is_in, row_codes, unique
+from jobs.engines.columns import Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -185,12 +185,3 @@ def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
         return [], columns[0]
     _, inverse, example = distinct(row_codes(*columns))
     return list(zip(*(column[example].tolist() for column in columns))), inverse
-
-
-def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> Bools:
-    """Which ``rows`` (columns of equal length) occur ``among`` others."""
-    count = len(rows[0])
-    if not count or not len(among[0]):
-        return np.zeros(count, np.bool_)
-    code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
-    return is_in(code[:count], code[count:])

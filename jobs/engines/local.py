@@ -21,15 +21,14 @@ from abox_ops.engine import CRITERIA
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Clausal, Found
-from jobs.engines.columns import Columns, Ints, array_table, unique
+from jobs.engines.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
-from jobs.engines.labels import contained
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.published import Published, everything
 from jobs.engines.rows import ROW_COLUMNS
-from jobs.engines.touched import touched_by
+from jobs.engines.touched import Touched, touched_by
 from jobs.engines.whole import Whole, batch_of, split
 from jobs.store import Store
 from shiq.abox import ABox
@@ -77,19 +76,25 @@ class LocalKnowledgeBase:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
-        names = self.base.names.copy()
-        batch = batch_of(self.base, insertions, names)
-        held, lacked = split(self.base, batch)
+        after = self.without(deletions, insertions)
+        return after._insert(after.whole(insertions), criterion)
+
+    def whole(self, insertions: ABox) -> Whole:
+        """The base beside what ``insertions`` bring."""
+        batch = batch_of(self.base, insertions, self.base.names.copy())
+        _, lacked = split(self.base, batch)
+        return Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+
+    def without(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
+        """This less those of ``deletions`` that are not inserted as well."""
+        if not len(deletions):
+            return self
+        held, _ = split(self.base, batch_of(self.base, insertions, self.base.names.copy()))
         removed = self._removed(deletions, held)
-        if removed is not None:
-            return self._without(removed).add_set(insertions, ABox(), criterion)
-        whole = Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
-        return self._insert(whole, criterion)
+        return self if removed is None else self._less(removed)
 
     def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
         """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
-        if not len(deletions):
-            return None
         gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]
@@ -97,7 +102,7 @@ class LocalKnowledgeBase:
             gone[name] = {c: column[~again] for c, column in rows.items()}
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
-    def _without(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
+    def _less(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
         """This less the ``removed`` rows. All is indexed anew where complex assertions may take definitions with them, and where
         the labels of A are no sound start, since they clash."""
         less = LessBase(self.base, removed)
@@ -107,16 +112,11 @@ class LocalKnowledgeBase:
 
     def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
         index = self.index
-        classes = unique(whole.inserted["class_assertions"].columns["class"])
-        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        known = set(index.extra)
-        extra = (*index.extra, *(x for x in brought if x not in known))
-        simplified = index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
+        simplified = self._simplified_with(whole)
         touched = touched_by(whole, self.roles)
         calculus = self._calculus(simplified, criterion, whole.names)
         if criterion == "clausal":
-            graph = Graph(whole, self.roles, index.equal, index.labels.of, index.merged)
-            found: Found = Clausal(index, calculus, graph, touched).run()
+            found: Found = self._clausal(whole, calculus, touched).run()
         else:
             graph = Graph(whole, self.roles, index.same, _no_labels)
             if criterion == "definition7":
@@ -125,6 +125,25 @@ class LocalKnowledgeBase:
             else:
                 found = everything(index, calculus, graph, touched)
         return LocalAddSet(calculus, index, whole, self.roles, found)
+
+    def closure(self, whole: Whole) -> Clausal | None:
+        """The closure of the clausal criterion for ``whole``, not run yet; None where ``whole`` brings clauses of its own."""
+        if self._simplified_with(whole) is not self.index.simplified:
+            return None
+        return self._clausal(whole, self._calculus(self.index.simplified, "clausal", whole.names), touched_by(whole, self.roles))
+
+    def _clausal(self, whole: Whole, calculus: Calculus, touched: Touched) -> Clausal:
+        index = self.index
+        return Clausal(index, calculus, Graph(whole, self.roles, index.equal, index.labels.of, index.merged), touched)
+
+    def _simplified_with(self, whole: Whole) -> SimplifiedTBox:
+        """The simplified TBox with the vocabulary that the insertions bring."""
+        index = self.index
+        classes = unique(whole.inserted["class_assertions"].columns["class"])
+        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
+        known = set(index.extra)
+        extra = (*index.extra, *(x for x in brought if x not in known))
+        return index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
 
     def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""

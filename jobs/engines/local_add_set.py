@@ -16,11 +16,10 @@ from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.columns import Columns, Ints, distinct, row_codes, unique, without
+from jobs.engines.columns import Columns, Ints, contained, distinct, row_codes, unique, without
 from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
-from jobs.engines.labels import contained
 from jobs.engines.rows import SAME
 from jobs.engines.whole import Whole
 from shiq.clause import ClausalTBox
@@ -88,7 +87,7 @@ class LocalAddSet:
         rank = np.zeros(len(graph), np.int64)
         rank[by_name] = np.arange(len(by_name))
         edges = _distinct({"a": rank[found.edges["source"]], "role": found.edges["role"], "b": rank[found.edges["target"]]})
-        component = components(len(by_name), edges["a"], edges["b"])
+        component = self.components(len(by_name), edges["a"], edges["b"])
         order = np.argsort(component, kind="stable")
         start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0])) if len(order) else order
         parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
@@ -109,6 +108,10 @@ class LocalAddSet:
             module = Module(tuple(labels[n][0] for n in nodes), tuple(labels[n][1] for n in nodes), *map(tuple, lists))
             result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))
         return result
+
+    def components(self, count: int, first: Ints, second: Ints) -> Ints:
+        """The least number of its component for each of 0 … count-1, where first[i] and second[i] are connected."""
+        return components(count, first, second)
 
     def _parts(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray

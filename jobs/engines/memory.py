@@ -16,6 +16,7 @@ from abox_ops.kept import kept_assertions
 from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
 from abox_ops.told import EMPTY, Label, LabelSpace
+from jobs.store.read import Store
 from shiq.abox import ABox, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
@@ -105,6 +106,11 @@ class MemoryKnowledgeBase:
         roles = role_box(tbox.axioms)
         extra = vocabulary(assertions, roles)
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
+
+    @classmethod
+    def from_store(cls, store: Store) -> MemoryKnowledgeBase:
+        """Opens the snapshot of ``store``; reads all of it."""
+        return cls.build(store.tbox, store.export())
 
     def __len__(self) -> int:
         return len(self.assertions)

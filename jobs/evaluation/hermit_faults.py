@@ -22,4 +22,6 @@ HERMIT_FAULTS: dict[int, str] = {
     5537: _CYCLE,
     9333: _NEGATIVE,
     9477: _NEGATIVE,
+    15011: _NEGATIVE,
+    18158: _CYCLE,
 }

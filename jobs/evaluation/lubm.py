@@ -11,47 +11,25 @@ It keeps one department at a time. The recipe is told in data/lubm/README.md.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
 from jobs.evaluation import lubm_profile as profile
+from jobs.evaluation.generation import GenerationReport, Progress, write_triples
 from jobs.evaluation.lubm_batch import Batch
-from jobs.evaluation.lubm_department import RDF_TYPE, Department, Draws, Universities, department
+from jobs.evaluation.lubm_department import Department, Draws, Universities, department
 from jobs.evaluation.lubm_faults import Fault, Planting
 from jobs.evaluation.lubm_tbox import NAMESPACE, lubm_tbox
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.errors import UsageError
 
 ONTOLOGY = NAMESPACE.rstrip("#")
-#: Called with the departments written and the departments in all.
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class GenerationReport:
-    """What `generate` wrote. Counts are of distinct triples; the ``culprits`` are among the ``insertions``."""
-
-    out: Path
-    universities: int
-    seed: int
-    departments: int
-    triples: int
-    class_assertions: int
-    role_assertions: int
-    data_assertions: int
-    insertions: int
-    faults: int
-    culprits: int
-    files: tuple[str, ...]
-    seconds: float
 
 
 def plan(universities: int, seed: int) -> list[int]:
@@ -91,21 +69,12 @@ def generate(
     out.mkdir(parents=True, exist_ok=True)
     (out / "tbox.owl").write_text(tbox_as_rdfxml(lubm_tbox(disjointness or planting is not None), ONTOLOGY), encoding="utf-8")
     files = ["tbox.owl", "abox.nt.gz"]
-    counts = _Counts()
     with ExitStack() as stack:
-        raw = stack.enter_context((out / "abox.nt.gz").open("wb"))
-        abox = stack.enter_context(gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0))
         batch = None
         if planting is not None:
             batch = _BatchFiles(out, stack, Batch(random.Random(f"lubm batch {seed}")), planting)
             files += batch.names
-        for done, made in enumerate(departments(universities, seed), 1):
-            abox.write("".join(made.lines).encode())
-            counts.add(made.lines)
-            if batch is not None:
-                batch.write(made)
-            if progress is not None:
-                progress(done, total)
+        counts = write_triples(out / "abox.nt.gz", _lines(universities, seed, batch), total, progress)
     return GenerationReport(
         out,
         universities,
@@ -113,7 +82,7 @@ def generate(
         total,
         counts.triples,
         counts.class_assertions,
-        counts.triples - counts.class_assertions - counts.data_assertions,
+        counts.role_assertions,
         counts.data_assertions,
         batch.lines if batch else 0,
         faults or 0,
@@ -123,16 +92,12 @@ def generate(
     )
 
 
-@dataclass
-class _Counts:
-    triples: int = 0
-    class_assertions: int = 0
-    data_assertions: int = 0
-
-    def add(self, lines: list[str]) -> None:
-        self.triples += len(lines)
-        self.class_assertions += sum(RDF_TYPE in line for line in lines)
-        self.data_assertions += sum(line.endswith('" .\n') for line in lines)
+def _lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:
+    """The data's lines by department; each department goes to the batch as well."""
+    for made in departments(universities, seed):
+        if batch is not None:
+            batch.write(made)
+        yield made.lines
 
 
 class _BatchFiles:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import random
 
-from jobs.evaluation.lubm_department import RDF_TYPE, Department, predicate
-from jobs.evaluation.lubm_profile import below, shuffle
+from jobs.evaluation.draws import below, shuffle
+from jobs.evaluation.generation import RDF_TYPE
+from jobs.evaluation.lubm_department import Department, predicate
 
 FRACTION = 0.05
 FRESH = 0.5

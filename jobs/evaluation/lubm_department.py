@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jobs.evaluation import lubm_profile as profile
-from jobs.evaluation.lubm_profile import below, deck, sample, shuffle, stratified
+from jobs.evaluation.draws import below, deck, sample, shuffle, stratified
+from jobs.evaluation.generation import RDF_TYPE
 from jobs.evaluation.lubm_tbox import NAMESPACE
-from shiq.model import RDF
-
-RDF_TYPE = f"<{RDF}type>"
 
 
 def predicate(name: str) -> str:

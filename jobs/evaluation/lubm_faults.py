@@ -12,8 +12,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from jobs.evaluation.lubm_department import RDF_TYPE, Department, predicate
-from jobs.evaluation.lubm_profile import below, shuffle
+from jobs.evaluation.draws import below, shuffle
+from jobs.evaluation.generation import RDF_TYPE
+from jobs.evaluation.lubm_department import Department, predicate
 from shiq.errors import UsageError
 from shiq.model import OWL, XSD
 

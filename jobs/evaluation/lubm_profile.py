@@ -1,21 +1,14 @@
-"""The published profile of LUBM's data generator UBA, and draws from it that do not wander.
+"""The published profile of the generator UBA (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL Knowledge Base Systems*, 2005).
 
-A range of the profile (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL Knowledge Base Systems*, 2005) is drawn from evenly. The sums
-over a few universities are what evaluations compare, so the draws are *stratified*: every range is dealt from a shuffled deck
-with each value once, again and again, so that any sum of n draws is off its mean by less than one deck, for every seed.
-
->>> from itertools import islice
->>> sorted(islice(deck(random.Random(1), (7, 10)), 4))
-[7, 8, 9, 10]
+A range of the profile is drawn from evenly, by `jobs.evaluation.draws`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator
 
-V = TypeVar("V")
+from jobs.evaluation.draws import deck, shuffle
 
 #: Departments of a university.
 DEPARTMENTS = (15, 25)
@@ -46,44 +39,6 @@ RESEARCH_INTERESTS = 30
 # five have 93 together.
 _FIRST = 15
 _FIRST_FIVE = (91, 95)
-_STRATA = 5
-
-
-def below(rng: random.Random, n: int) -> int:
-    """A number of 0 … n-1. Rests on `random.Random.random` alone, the one method whose sequence Python keeps across versions."""
-    return int(rng.random() * n)
-
-
-def shuffle(rng: random.Random, values: list[V]) -> list[V]:
-    """Shuffles in place, and hands the list back."""
-    for i in range(len(values) - 1, 0, -1):
-        j = int(rng.random() * (i + 1))
-        values[i], values[j] = values[j], values[i]
-    return values
-
-
-def sample(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
-    """``k`` members at distinct places; for a ``k`` that is small beside the population."""
-    n = len(population)
-    chosen: dict[int, None] = {}
-    while len(chosen) < k:
-        chosen[int(rng.random() * n)] = None
-    return [population[i] for i in chosen]
-
-
-def deck(rng: random.Random, bounds: tuple[int, int]) -> Iterator[int]:
-    """Endless draws of low … high, each value once per round."""
-    values = range(bounds[0], bounds[1] + 1)
-    while True:
-        yield from shuffle(rng, list(values))
-
-
-def stratified(rng: random.Random, bounds: tuple[float, float]) -> Iterator[float]:
-    """Endless draws between two bounds, one of each fifth of the interval per round."""
-    low, high = bounds
-    width = (high - low) / _STRATA
-    for stratum in deck(rng, (0, _STRATA - 1)):
-        yield low + width * (stratum + rng.random())
 
 
 def departments(rng: random.Random) -> Iterator[int]:

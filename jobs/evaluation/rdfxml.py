@@ -18,6 +18,7 @@ from shiq.model import (
     AsymmetricObjectProperty,
     Axiom,
     Class,
+    ClassAssertion,
     ClassExpression,
     DataAllValuesFrom,
     DataPropertyDomain,
@@ -28,6 +29,7 @@ from shiq.model import (
     DisjointClasses,
     DisjointObjectProperties,
     EquivalentClasses,
+    EquivalentObjectProperties,
     FunctionalDataProperty,
     FunctionalObjectProperty,
     InverseFunctionalObjectProperty,
@@ -38,13 +40,16 @@ from shiq.model import (
     ObjectIntersectionOf,
     ObjectInverseOf,
     ObjectMaxCardinality,
+    ObjectMinCardinality,
     ObjectProperty,
     ObjectPropertyDomain,
     ObjectPropertyExpression,
     ObjectPropertyRange,
     ObjectSomeValuesFrom,
+    ObjectUnionOf,
     SubClassOf,
     SubObjectPropertyOf,
+    SymmetricObjectProperty,
     TBox,
     TransitiveObjectProperty,
 )
@@ -54,6 +59,7 @@ _CHARACTERISTICS: dict[type[Axiom], str] = {
     FunctionalDataProperty: "FunctionalProperty",
     FunctionalObjectProperty: "FunctionalProperty",
     InverseFunctionalObjectProperty: "InverseFunctionalProperty",
+    SymmetricObjectProperty: "SymmetricProperty",
     TransitiveObjectProperty: "TransitiveProperty",
 }
 
@@ -90,12 +96,16 @@ def _node(expression: ClassExpression) -> str:
             return f"<owl:Class rdf:about={quoteattr(iri)}/>"
         case ObjectIntersectionOf(operands):
             return f"<owl:Class>{_collection('owl:intersectionOf', map(_node, operands))}</owl:Class>"
+        case ObjectUnionOf(operands):
+            return f"<owl:Class>{_collection('owl:unionOf', map(_node, operands))}</owl:Class>"
         case ObjectComplementOf(operand):
             return f"<owl:Class>{_filler('owl:complementOf', operand)}</owl:Class>"
         case ObjectSomeValuesFrom(role, filler):
             return _restriction(role, _filler("owl:someValuesFrom", filler))
         case ObjectAllValuesFrom(role, filler):
             return _restriction(role, _filler("owl:allValuesFrom", filler))
+        case ObjectMinCardinality(n, role, Class(iri)) if iri == OWL + "Thing":
+            return _restriction(role, _number("owl:minCardinality", n))
         case ObjectMaxCardinality(n, role, Class(iri)) if iri == OWL + "Thing":
             return _restriction(role, _number("owl:maxCardinality", n))
         case ObjectMaxCardinality(n, role, filler):
@@ -134,6 +144,8 @@ def _axiom(axiom: Axiom) -> tuple[str, str]:
             return "", f"<owl:AllDisjointClasses>{members}</owl:AllDisjointClasses>"
         case DisjointObjectProperties((ObjectProperty(iri), other)):
             return iri, _role("owl:propertyDisjointWith", other)
+        case EquivalentObjectProperties((ObjectProperty(iri), other)):
+            return iri, _role("owl:equivalentProperty", other)
         case SubObjectPropertyOf(ObjectProperty(iri), sup):
             return iri, _role("rdfs:subPropertyOf", sup)
         case InverseObjectProperties(ObjectProperty(iri), second):
@@ -153,12 +165,17 @@ def _axiom(axiom: Axiom) -> tuple[str, str]:
     return property.iri, _reference("rdf:type", OWL + characteristic)
 
 
-def tbox_as_rdfxml(tbox: TBox, ontology: str) -> str:
-    """``tbox`` with its declarations, as the ontology of that IRI. Raises TypeError for an axiom outside what is handled here."""
+def tbox_as_rdfxml(tbox: TBox, ontology: str, assertions: Iterable[ClassAssertion] = ()) -> str:
+    """``tbox`` with its declarations, as the ontology of that IRI, and the classes of some individuals that come with it.
+
+    Raises TypeError for an axiom, or a class asserted, outside what is handled here.
+    """
     said: dict[str, list[str]] = {}
     for axiom in tbox.axioms:
         subject, text = _axiom(axiom)
         said.setdefault(subject, []).append(text)
+    for assertion in assertions:
+        said.setdefault(assertion.individual, []).append(_filler("rdf:type", assertion.expression))
     entities = dict.fromkeys(tbox.signature.classes, "owl:Class")
     entities |= dict.fromkeys(tbox.signature.object_properties, "owl:ObjectProperty")
     entities |= dict.fromkeys(tbox.signature.data_properties, "owl:DatatypeProperty")

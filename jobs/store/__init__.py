@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
+from jobs.store.commit import commit, compact
 from jobs.store.manifest import Certificate, tbox_hash
-from jobs.store.read import Store, open_store
+from jobs.store.read import Store, open_store, status
 from jobs.store.write import Progress, certify, write_store
 
-__all__ = ["Certificate", "Progress", "Store", "certify", "open_store", "tbox_hash", "write_store"]
+__all__ = ["Certificate", "Progress", "Store", "certify", "commit", "compact", "open_store", "status", "tbox_hash", "write_store"]

@@ -76,10 +76,16 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A table of a snapshot: the version of the Delta table, and the files that this version consists of."""
+    """A table of a snapshot: the version of the Delta table, the files that this version consists of, and a file that names the
+    rows in them that are no longer valid."""
 
     version: int
     files: tuple[DataFile, ...]
+    removed: DataFile | None = None
+
+    @property
+    def all_files(self) -> tuple[DataFile, ...]:
+        return self.files if self.removed is None else (*self.files, self.removed)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,11 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         "tbox_hash": manifest.tbox_hash,
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
-            name: {"version": table.version, "files": [_file_json(file) for file in table.files]}
+            name: {
+                "version": table.version,
+                "files": [_file_json(file) for file in table.files],
+                **({"removed": _file_json(table.removed)} if table.removed else {}),
+            }
             for name, table in manifest.tables.items()
         },
         "documents": {name: _file_json(file) for name, file in manifest.documents.items()},
@@ -170,7 +180,11 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
         assertions=value["assertions"],
         tbox_hash=value["tbox_hash"],
         tables={
-            name: TableVersion(table["version"], tuple(DataFile(**file) for file in table["files"]))
+            name: TableVersion(
+                table["version"],
+                tuple(DataFile(**file) for file in table["files"]),
+                DataFile(**table["removed"]) if "removed" in table else None,
+            )
             for name, table in value["tables"].items()
         },
         documents={name: DataFile(**file) for name, file in value["documents"].items()},

@@ -1,28 +1,37 @@
 """Node ids with locality: neighbours get near ids, so that what a check walks lies in few row groups.
 
-Clusters are grown as in Borůvka's algorithm: in each round every cluster joins the neighbour that it is tied to most closely
-for their sizes. The clusters of the last round order those of the round before, down to the individuals. Where the order in
-which the individuals were first named, or that of their terms, is local already (files are often written that way), it is taken.
+The numbers follow from the set of assertions alone, not from the order in which they were read, so that whoever builds a store,
+in one process or in many (`jobs.spark.building`), gives the same ones. Individuals stand in the order of their terms where that
+is local (IRIs mostly begin with what they belong to). Else clusters are grown as in Borůvka's algorithm: in each round every
+cluster joins the neighbour that it is tied to most closely for their sizes; the clusters of the last round order those of the
+round before, down to the individuals.
+
+Literals are numbered by the individuals that carry them, each range of `RANGE` individuals by itself: a literal that two ranges
+have gets a number in either. So a range is numbered without a look at the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Ints
+from jobs.engines.columns import Ints, distinct
+from jobs.store.schema import literal_text, term_hash
+from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.
 BLOCK, GAP = 4096, 512
+#: Individuals whose literals are numbered together, and that Spark treats in one task.
+RANGE = 32 * BLOCK
 #: Two ids are near if they are likely to lie in one row group.
-_NEAR = 2048
-_ROUNDS = 40
+NEAR = 2048
+ROUNDS = 40
 #: An order with this share of near pairs is kept without trying others.
-_GOOD = 0.9
+GOOD = 0.9
 
 
 def spread(rank: Ints) -> Ints:
@@ -31,55 +40,77 @@ def spread(rank: Ints) -> Ints:
 
 
 def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """The rank of each of the individuals ``terms``, which the pairs (subjects[i], objects[i]) of positions connect.
+    """The rank of each of the individuals ``terms`` (all different), which the pairs (subjects[i], objects[i]) of positions
+    connect.
 
     Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so O(log count) rounds.
     """
-    count = len(terms)
-    best = np.arange(count, dtype=np.int64)
-    nearness = _nearness(best, subjects, objects)
-    others: list[Callable[[], Ints]] = [lambda: _term_rank(terms), lambda: _clustered_rank(count, subjects, objects)]
-    for make in others:
-        if nearness < _GOOD:
-            other = make()
-            other_nearness = _nearness(other, subjects, objects)
-            if other_nearness > nearness:
-                best, nearness = other, other_nearness
-    return best
+    rank = term_rank(terms)
+    near = nearness(rank, subjects, objects)
+    if near >= GOOD:
+        return rank
+    by_rank = np.empty(len(terms), np.int64)
+    by_rank[rank] = np.arange(len(terms))
+    hashes = term_hash([terms[i] for i in by_rank.tolist()])
+    clustered = clustered_rank(hashes, rank[subjects], rank[objects])[rank]
+    return clustered if nearness(clustered, subjects, objects) > near else rank
 
 
-def _term_rank(terms: Sequence[str]) -> Ints:
+def term_rank(terms: Sequence[str]) -> Ints:
+    """The place of each term in the order of their UTF-8 bytes."""
     order = pc.sort_indices(pa.array(terms, pa.large_string())).to_numpy()
     rank = np.empty(len(terms), np.int64)
     rank[order] = np.arange(len(terms))
     return rank
 
 
-def _nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
+def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal]) -> tuple[Ints, Ints]:
+    """The number of the literal of each data assertion, by the rank of its node and the position of its literal; and the
+    position of the literal that each number stands for.
+
+    Within a range, literals stand in the order of the least node that has them, then of their texts.
+    """
+    count = max(len(literals), 1)
+    _, which, example = distinct(node_rank // RANGE * count + literal)
+    value = literal[example]
+    least = np.full(len(value), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, node_rank)
+    used, of_used, _ = distinct(value)
+    text_rank = term_rank([literal_text(literals[i]) for i in used.tolist()])[of_used]
+    order = np.lexsort((text_rank, least))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    return number[which], value[order]
+
+
+def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
     """The share of pairs with near ids, among those that no order could always keep together (a hub's pairs) left out."""
     if not len(subjects):
         return 1.0
     degree = np.bincount(subjects, minlength=len(rank)) + np.bincount(objects, minlength=len(rank))
-    counted = np.maximum(degree[subjects], degree[objects]) <= _NEAR
+    counted = np.maximum(degree[subjects], degree[objects]) <= NEAR
     if not counted.any():
         return 1.0
-    return float(np.mean(np.abs(rank[subjects[counted]] - rank[objects[counted]]) <= _NEAR))
+    return float(np.mean(np.abs(rank[subjects[counted]] - rank[objects[counted]]) <= NEAR))
 
 
-def _clustered_rank(count: int, subjects: Ints, objects: Ints) -> Ints:
-    """The order of a clustering; starts from a shuffle (seeded), so that ties do not chain up along the given order."""
-    cluster = np.random.default_rng(0).permutation(count)
+def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
+    """The order of a clustering of positions; starts from the order of their ``hashes``, so that ties do not chain up along the
+    order of the terms."""
+    count = len(hashes)
+    cluster = np.empty(count, np.int64)
+    cluster[np.argsort(hashes, kind="stable")] = np.arange(count)
     levels = [cluster]
     size = np.ones(count)
     subjects, objects = cluster[subjects], cluster[objects]
     loop = subjects == objects
     low, high = np.minimum(subjects, objects)[~loop], np.maximum(subjects, objects)[~loop]
     weight = np.ones(len(low))
-    for _ in range(_ROUNDS):
-        low, high, weight = _bundled(low, high, weight, len(size))
+    for _ in range(ROUNDS):
+        low, high, weight = bundled(low, high, weight, len(size))
         if not len(low):
             break
-        joined, size = _join(low, high, weight, size)
+        joined, size = join(low, high, weight, size)
         cluster = joined[cluster]
         levels.append(cluster)
         low, high = joined[low], joined[high]
@@ -91,13 +122,13 @@ def _clustered_rank(count: int, subjects: Ints, objects: Ints) -> Ints:
     return rank
 
 
-def _bundled(low: Ints, high: Ints, weight: npt.NDArray[np.float64], count: int) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
+def bundled(low: Ints, high: Ints, weight: npt.NDArray[np.float64], count: int) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
     """Parallel ties as one tie of their common weight."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
     return ties // count, ties % count, np.bincount(inverse, weight, minlength=len(ties)).astype(np.float64)
 
 
-def _join(
+def join(
     low: Ints, high: Ints, weight: npt.NDArray[np.float64], size: npt.NDArray[np.float64]
 ) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Each cluster with its closest neighbour; new numbers by old cluster, and the new sizes.

@@ -14,8 +14,9 @@ import numpy as np
 
 from jobs.engines.columns import Columns, Ints, ReadCounter
 from jobs.engines.rows import DIFFERENT, SAME
-from jobs.store.manifest import Certificate, Manifest, read_manifest
+from jobs.store.manifest import Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
+    IDENTITY,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
     KIND_OBJECT_PROPERTY,
@@ -48,7 +49,7 @@ def open_store(path: Path) -> Store:
     Raises: StoreError if there is no store, it was never finished, is of another version, or misses files.
     """
     manifest = read_manifest(path)
-    for file in [*(f for table in manifest.tables.values() for f in table.files), *manifest.documents.values()]:
+    for file in [*(f for table in manifest.tables.values() for f in table.all_files), *manifest.documents.values()]:
         try:
             size = (path / file.path).stat().st_size
         except OSError:
@@ -65,10 +66,8 @@ class Store:
         self.path = path
         self.manifest = manifest
         self.reads = ReadCounter()
-        cache = RowGroupCache()
-        self._tables = {
-            name: ParquetTable(key_of(name), SCHEMAS[name], path, manifest.tables[name], self.reads, cache) for name in SCHEMAS
-        }
+        self._cache = RowGroupCache()
+        self._tables = {name: self.table_of(name, manifest.tables[name]) for name in SCHEMAS}
 
     def __len__(self) -> int:
         """|A|, distinct assertions."""
@@ -117,6 +116,10 @@ class Store:
     def table(self, name: str) -> ParquetTable:
         """A table by its name (see `jobs.store.schema`)."""
         return self._tables[name]
+
+    def table_of(self, name: str, version: TableVersion) -> ParquetTable:
+        """Some version of a table."""
+        return ParquetTable(key_of(name), SCHEMAS[name], IDENTITY[name], self.path, version, self.reads, self._cache)
 
     # --- dictionaries -----------------------------------------------------------------------------
 
@@ -222,6 +225,32 @@ class Store:
         if hashlib.sha256(content).hexdigest() != file.sha256:
             raise StoreError(f"{self.path}: {file.path} is not as it was written", "Build the store again with `shiq index`.")
         return json.loads(content)
+
+
+def status(store: Store) -> dict[str, Any]:
+    """What ``store`` holds, as JSON: snapshot, certificate, counts, and by table its rows, files and bytes."""
+    manifest = store.manifest
+    tables = {
+        name: {
+            "rows": len(store.table(name)),
+            "files": len(version.files),
+            "removed": version.removed.rows if version.removed else 0,
+            "bytes": sum(file.bytes for file in version.all_files),
+        }
+        for name, version in manifest.tables.items()
+    }
+    counts = ("individuals", "class_assertions", "role_assertions", "data_assertions")
+    return {
+        "snapshot": manifest.snapshot,
+        "created": manifest.created,
+        "assertions": manifest.assertions,
+        **{name: manifest.facts[name] for name in counts},
+        "tbox_hash": manifest.tbox_hash,
+        "axioms": len(store.tbox.axioms),
+        "leftovers": len(store.leftovers),
+        "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
+        "tables": tables,
+    }
 
 
 def complex_assertions(rows: Columns) -> dict[int, Assertion]:

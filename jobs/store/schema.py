@@ -8,7 +8,8 @@ each is sorted in itself. A later snapshot can thus add a few sorted files.
 * ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties; known to the TBox or not.
 * ``class_assertions``: node, class.
 * ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
-* ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language.
+* ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language;
+  once for each range of individuals that has it (`jobs.store.numbering`).
 * ``pairs``: node, kind (`jobs.engines.rows`; + 1 where the node was named second), neighbour; each from both ends.
 * ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
   once for each individual that they are about.
@@ -25,7 +26,11 @@ the labels are over):
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +69,13 @@ SCHEMAS: dict[str, pa.Schema] = {
 }
 
 
+#: The columns that say which row of a table is meant; the others follow from them.
+IDENTITY: dict[str, tuple[str, ...]] = {
+    name: tuple(column for column in schema.names if column not in ("term", "hash", "iri", "value"))
+    for name, schema in SCHEMAS.items()
+} | {"terms": ("hash", "node"), "literals": ("literal",), "labels": ("label",)}
+
+
 def key_of(table: str) -> str:
     """The column by which ``table`` is sorted."""
     return str(SCHEMAS[table].names[0])
@@ -76,8 +88,13 @@ def term_hash(terms: Iterable[str]) -> Ints:
 
 
 def literal_hash(literals: Iterable[Literal]) -> Ints:
-    """`term_hash` of lexical form, datatype and language, with U+0000 between them."""
-    return term_hash(f"{x.lexical}\0{x.datatype}\0{x.language}" for x in literals)
+    """`term_hash` of the `literal_text` of each."""
+    return term_hash(map(literal_text, literals))
+
+
+def literal_text(literal: Literal) -> str:
+    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered and hashed by."""
+    return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"
 
 
 def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
@@ -103,17 +120,78 @@ def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
             },
         ),
     )
-    table = DeltaTable(str(folder))
     files = []
-    for file in sorted(uri.rpartition("/")[2] for uri in table.file_uris()):
+    for file in sorted(uri.rpartition("/")[2] for uri in DeltaTable(str(folder)).file_uris()):
         path = folder / file
         sync_file(path)
         files.append(DataFile(f"{TABLES}/{name}/{file}", path.stat().st_size, pq.read_metadata(path).num_rows))
+    return _durable(folder, tuple(files))
+
+
+def write_part(store: Path, name: str, file_name: str, columns: Columns) -> DataFile:
+    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; `commit_parts` makes it part of it."""
+    schema = SCHEMAS[name]
+    data = pa.table({field.name: _arrow(columns[field.name], field.type) for field in schema}, schema=schema)
+    folder = store / TABLES / name
+    folder.mkdir(exist_ok=True)
+    path = folder / file_name
+    temporary = path.with_name(f".{file_name}.{uuid.uuid4().hex}.tmp")
+    pq.write_table(
+        data,
+        temporary,
+        row_group_size=ROW_GROUP,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
+    )
+    sync_file(temporary)
+    os.replace(temporary, path)
+    return DataFile(f"{TABLES}/{name}/{file_name}", path.stat().st_size, len(data))
+
+
+def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVersion:
+    """Makes ``files``, in the order of their keys, all of the Delta table ``name``, in one transaction."""
+    from deltalake import DeltaTable, Schema
+    from deltalake.transaction import AddAction, create_table_with_add_actions
+
+    folder = store / TABLES / name
+    folder.mkdir(exist_ok=True)
+    now = int(time.time() * 1000)
+    actions = [
+        AddAction(file.path.rpartition("/")[2], file.bytes, {}, now, True, json.dumps({"numRecords": file.rows}))
+        for file in files
+    ]
+    schema = Schema.from_arrow(SCHEMAS[name])
+    if DeltaTable.is_deltatable(str(folder)):
+        DeltaTable(str(folder)).create_write_transaction([*actions], "overwrite", schema)
+    else:
+        create_table_with_add_actions(str(folder), schema, actions)
+    return _durable(folder, tuple(files))
+
+
+def append_part(store: Path, name: str, columns: Columns) -> TableVersion:
+    """One more file of ``columns`` (sorted already) for the Delta table ``name``: its new version, with that file alone."""
+    from deltalake import DeltaTable, Schema
+    from deltalake.transaction import AddAction
+
+    file = write_part(store, name, f"part-{uuid.uuid4().hex}.parquet", columns)
+    folder = store / TABLES / name
+    action = AddAction(
+        file.path.rpartition("/")[2], file.bytes, {}, int(time.time() * 1000), True, json.dumps({"numRecords": file.rows})
+    )
+    DeltaTable(str(folder)).create_write_transaction([action], "append", Schema.from_arrow(SCHEMAS[name]))
+    return _durable(folder, (file,))
+
+
+def _durable(folder: Path, files: tuple[DataFile, ...]) -> TableVersion:
+    """The present version of the Delta table at ``folder``, of ``files``, which are durable already."""
+    from deltalake import DeltaTable
+
     sync_directory(folder)
     for entry in (folder / "_delta_log").iterdir():
         sync_file(entry)
     sync_directory(folder / "_delta_log")
-    return TableVersion(table.version(), tuple(files))
+    return TableVersion(DeltaTable(str(folder)).version(), files)
 
 
 def vacuum_table(store: Path, name: str) -> None:

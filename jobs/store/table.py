@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Columns, Ints, ReadCounter, concatenate, matching_rows, sorted_order, take
+from jobs.engines.columns import Columns, Ints, ReadCounter, concatenate, contained, matching_rows, sorted_order, take, unique
 from jobs.store.manifest import TableVersion
 from shiq.errors import StoreError
 
@@ -59,17 +59,45 @@ class _Index:
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """The files of one version of a Delta table, each sorted by ``key``."""
+    """The files of one version of a Delta table, each sorted by ``key``, less the rows that were removed since they were written.
+    ``identity``: the columns that say which row is meant."""
 
     key: str
     schema: pa.Schema
+    identity: tuple[str, ...]
     store: Path
     version: TableVersion
     reads: ReadCounter
     cache: RowGroupCache
 
     def __len__(self) -> int:
-        return sum(file.rows for file in self.version.files)
+        return sum(file.rows for file in self.version.files) - (self.version.removed.rows if self.version.removed else 0)
+
+    @property
+    def last_key(self) -> int:
+        """The greatest key of any row, removed ones included; -1 if there is none."""
+        return int(self._index.high.max()) if self.version.files and len(self._index.high) else -1
+
+    @cached_property
+    def removed(self) -> Columns:
+        """The rows that are in the files and no longer valid, by their identity, sorted by key."""
+        file = self.version.removed
+        if file is None:
+            return {name: self._empty[name] for name in self.identity}
+        try:
+            return _columns(pq.read_table(self.store / file.path))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise StoreError(f"{self.store / file.path}: cannot be read ({error})", _MOVED) from error
+
+    def _valid(self, rows: Columns) -> Columns:
+        """``rows`` without those that were removed."""
+        if self.version.removed is None or not len(rows[self.key]):
+            return rows
+        near = matching_rows(self.removed[self.key], unique(rows[self.key]))
+        if not len(near):
+            return rows
+        gone = contained([rows[name] for name in self.identity], [self.removed[name][near] for name in self.identity])
+        return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
 
     @cached_property
     def _index(self) -> _Index:
@@ -110,10 +138,10 @@ class ParquetTable:
                 parts.append({name: take(column, rows) for name, column in group.items()})
         found = concatenate(parts, self._empty)
         self.reads.found += len(found[self.key])
-        if len(index.files) > 1 and np.any(np.diff(found[self.key]) < 0):
+        if len(index.files) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
             order = sorted_order(found, self.key)
             found = {name: take(column, order) for name, column in found.items()}
-        return found
+        return self._valid(found)
 
     def scan(self) -> Iterator[Columns]:
         """Every row, file by file, many row groups at a time; nothing is kept."""
@@ -123,7 +151,7 @@ class ParquetTable:
                 table = self._decoded(parquet, list(groups))
                 self.reads.row_groups += len(groups)
                 self.reads.rows += len(table)
-                yield _columns(table)
+                yield self._valid(_columns(table))
 
     def all(self) -> Columns:
         """Every row at once, in the order of `scan`."""

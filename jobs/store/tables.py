@@ -4,34 +4,70 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from abox_ops.told import Label
+from abox_ops.told import EMPTY, Label
 from jobs.engines.base import ArrayBase, array_base
-from jobs.engines.columns import Column, Columns, Ints
+from jobs.engines.columns import Column, Columns, Ints, unique
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import Index
 from jobs.engines.rows import mentioned
-from jobs.store.numbering import local_rank, spread
+from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, literal_hash, term_hash
 from jobs.store.values import encode
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox
+from shiq.model import Assertion
 
 
 def numbered(abox: ABox) -> ArrayBase:
-    """``abox`` with its individuals, and then its literals, numbered so that what belongs together is near."""
+    """``abox`` with its individuals and literals numbered so that what belongs together is near; its names and complex
+    assertions in the order of their texts. So the numbers follow from what ``abox`` says, however it was read."""
     known = mentioned(abox)
     position = np.full(len(abox.individuals), -1, np.int64)
     position[known] = np.arange(len(known))
     terms = [abox.individuals[i] for i in known.tolist()]
     rank = local_rank(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
-    by_node = np.argsort(rank[position[np.asarray(abox.data_subject)]], kind="stable")
-    used, first = np.unique(np.asarray(abox.data_literal)[by_node], return_index=True)
-    return array_base(abox, known[np.argsort(rank)], used[np.argsort(first)])
+    literal, value = literal_ids(rank[position[np.asarray(abox.data_subject)]], np.asarray(abox.data_literal), abox.literals)
+    classes, class_name = _in_order(abox.classes, abox.class_name)
+    roles, role_name = _in_order(abox.object_properties, abox.role_name)
+    properties, data_name = _in_order(abox.data_properties, abox.data_name)
+    ordered = replace(
+        abox,
+        classes=classes,
+        class_name=class_name,
+        object_properties=roles,
+        role_name=role_name,
+        data_properties=properties,
+        data_name=data_name,
+        literals=[abox.literals[i] for i in value.tolist()],
+        data_literal=_array(literal),
+        complex=tuple(sorted(abox.complex, key=complex_text)),
+    )
+    return array_base(ordered, known[np.argsort(rank)])
+
+
+def complex_text(assertion: Assertion) -> str:
+    """A complex assertion as the table ``complex`` holds it."""
+    return json.dumps(encode(assertion), ensure_ascii=False)
+
+
+def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
+    """``names`` sorted, and ``column`` of their numbers accordingly."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    return [names[i] for i in order], _array(rank[np.asarray(column)])
+
+
+def _array(numbers: Ints) -> array[int]:
+    return array("q", np.ascontiguousarray(numbers, np.int64).tobytes())
 
 
 # --- assertions ------------------------------------------------------------------------------------
@@ -43,7 +79,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
     tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
     data = tables["data_assertions"]
     data["hash"] = literal_hash(base.literals)[data["literal"]]
-    values = [json.dumps(encode(assertion), ensure_ascii=False) for assertion in base.complex]
+    values = list(map(complex_text, base.complex))
     tables["complex"]["value"] = pa.array([values[i] for i in tables["complex"]["ordinal"].tolist()], pa.string())
     hashes = term_hash(base.terms)
     by_hash = np.argsort(hashes, kind="stable")
@@ -93,7 +129,9 @@ def index_tables(index: Index) -> dict[str, Columns]:
     """The columns of the tables that hold ``index``, over an `ArrayBase`."""
     last = int(max((rows["element"].max() for rows in index.labels.table.scan() if len(rows["element"])), default=-1))
     ids = spread(np.arange(last + 1, dtype=np.int64))
-    tables = {"elements": _with_ids(next(iter(index.labels.table.scan())), ids)}
+    elements = _with_ids(next(iter(index.labels.table.scan())), ids)
+    labels, number = labels_in_order(index.calculus.table.labels, elements["label"])
+    tables = {"elements": {**elements, "label": number[elements["label"]]}, "labels": label_rows(labels)}
     for name in GROUPINGS:
         groups: Grouping = getattr(index, name)
         members = spread(
@@ -101,13 +139,23 @@ def index_tables(index: Index) -> dict[str, Columns]:
         )
         tables[name] = _with_ids(next(iter(groups.by_member.scan())), members)
         tables[f"{name}_members"] = _with_ids(next(iter(groups.by_group.scan())), members)
-    labels = index.calculus.table.labels
-    tables["labels"] = {
+    return tables
+
+
+def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
+    """The empty label and those that ``used`` names, in order; and the number that each of ``labels`` has there (-1: none)."""
+    kept = sorted({EMPTY, *(labels[i] for i in unique(used).tolist())})
+    place = {label: i for i, label in enumerate(kept)}
+    return kept, np.fromiter((place.get(label, -1) for label in labels), np.int64, len(labels))
+
+
+def label_rows(labels: Sequence[Label]) -> Columns:
+    """The columns of the table ``labels``."""
+    return {
         "label": np.arange(len(labels), dtype=np.int64),
         "positive": pa.array([f"{label[0]:x}" for label in labels], pa.string()),
         "negative": pa.array([f"{label[1]:x}" for label in labels], pa.string()),
     }
-    return tables
 
 
 def read_labels(rows: Columns) -> list[Label]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeAlias
-
-import numpy as np
 
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
@@ -23,6 +22,7 @@ from jobs.store.manifest import (
     Certificate,
     DataFile,
     Manifest,
+    TableVersion,
     read_manifest,
     sync_directory,
     tbox_hash,
@@ -40,6 +40,8 @@ from shiq.verdict import Leftover
 #: Told (stage, steps done, steps in all).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
+#: What a build in many tasks leaves between its steps (`jobs.spark.building`).
+BUILDING = "building"
 _DOCUMENTS = "documents"
 
 
@@ -51,26 +53,24 @@ def write_store(
     leftovers: Iterable[Leftover] = (),
     certificate: Certificate | None = None,
     progress: Progress | None = None,
+    snapshot: int | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`.
+    one by `open_store`. ``snapshot``: the one that is to be replaced, if it matters.
 
-    Raises: StoreError if ``path`` holds something else, another writer is at work, or ``certificate`` is about another TBox.
+    Raises: StoreError if ``path`` holds something else (or another snapshot than ``snapshot``), another writer is at work, or
+    ``certificate`` is about another TBox.
     """
     from jobs.engines.index import build_index
     from jobs.store.tables import base_tables, index_document, index_tables, numbered
 
     told = progress or (lambda stage, done, total: None)
-    hash_, left_over = tbox_hash(tbox), tuple(leftovers)
-    if certificate is not None and certificate.tbox_hash not in ("", hash_):
-        raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
-    _claim(path)
-    with writing(path):
-        old = _previous(path)
-        (path / TABLES).mkdir(exist_ok=True)
-        sync_directory(path)
+    _about(certificate, path, tbox)
+    with rebuilding(path, tbox) as rebuild:
+        if snapshot is not None and (rebuild.old is None or rebuild.old.snapshot != snapshot):
+            raise StoreError(f"{path}: the store was changed meanwhile", "Check the batch again.")
         told("numbering", 0, 1)
         base = numbered(abox)
         told("indexing", 0, 1)
@@ -81,31 +81,98 @@ def write_store(
             told("writing tables", done, len(SCHEMAS))
             versions[name] = write_table(path, name, columns.pop(name))
         told("writing tables", len(SCHEMAS), len(SCHEMAS))
-        snapshot = old.snapshot + 1 if old else 1
-        manifest = Manifest(
-            snapshot=snapshot,
+        return rebuild.finish(
+            versions,
+            index_document(index),
+            Counts(
+                len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
+            ),
+            leftovers=leftovers,
+            certificate=certificate,
+        )
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many assertions a store has: of named classes, roles, data properties, in all; and of each class name."""
+
+    class_assertions: int
+    role_assertions: int
+    data_assertions: int
+    assertions: int
+    class_counts: list[int]
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one."""
+
+    path: Path
+    tbox: TBox
+    tbox_hash: str
+    old: Manifest | None
+
+    def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
+        """A manifest of what is written so far, to read it by; it is not put in place."""
+        return Manifest(
+            snapshot=self.old.snapshot + 1 if self.old else 1,
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            assertions=len(abox),
-            tbox_hash=hash_,
-            tables=versions,
-            documents={
-                "tbox": _write_document(path, "tbox", encode(tbox)),
-                "leftovers": _write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
-                "index": _write_document(path, "index", index_document(index)),
-            },
-            certificate=_issued(certificate, hash_, snapshot, left_over),
+            assertions=counts.assertions,
+            tbox_hash=self.tbox_hash,
+            tables=tables,
+            documents={},
             facts={
-                "individuals": sum(file.rows for file in versions["individuals"].files),
-                "class_assertions": len(abox.class_subject),
-                "role_assertions": len(abox.role_subject),
-                "data_assertions": len(abox.data_subject),
-                "class_counts": np.bincount(np.asarray(abox.class_name), minlength=len(abox.classes)).tolist(),
+                "individuals": sum(file.rows for file in tables["individuals"].files) if "individuals" in tables else 0,
+                **asdict(counts),
             },
         )
+
+    def finish(
+        self,
+        tables: Mapping[str, TableVersion],
+        index_document: Mapping[str, object],
+        counts: Counts,
+        *,
+        leftovers: Iterable[Leftover] = (),
+        certificate: Certificate | None = None,
+    ) -> Store:
+        """Puts the snapshot of ``tables`` in the place of the old one, and opens it."""
+        path, left_over = self.path, tuple(leftovers)
+        _about(certificate, path, self.tbox)
+        manifest = self.unfinished(tables, counts)
+        manifest = replace(
+            manifest,
+            documents={
+                "tbox": write_document(path, "tbox", encode(self.tbox)),
+                "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
+                "index": write_document(path, "index", index_document),
+            },
+            certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
+            facts={name: fact for name, fact in manifest.facts.items() if name != "assertions"},
+        )
         write_manifest(path, manifest)
-        if old:
-            _tidy(path, manifest, old)
+        if self.old:
+            tidy(path, manifest, self.old)
         return open_store(path)
+
+
+@contextmanager
+def rebuilding(path: Path, tbox: TBox) -> Iterator[Rebuild]:
+    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
+
+    Raises: StoreError if ``path`` holds something else, or another writer is at work.
+    """
+    _claim(path)
+    with writing(path):
+        old = _previous(path)
+        (path / TABLES).mkdir(exist_ok=True)
+        sync_directory(path)
+        yield Rebuild(path, tbox, tbox_hash(tbox), old)
+
+
+def _about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
+    if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
+        raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
 
 
 def certify(path: Path, certificate: Certificate | None) -> None:
@@ -124,13 +191,11 @@ def certify(path: Path, certificate: Certificate | None) -> None:
                     "The store was changed meanwhile: certify it again.",
                 )
         left_over = open_store(path).leftovers
-        issued = _issued(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
-        write_manifest(path, replace(manifest, certificate=issued))
+        now = issued(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
+        write_manifest(path, replace(manifest, certificate=now))
 
 
-def _issued(
-    certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
-) -> Certificate | None:
+def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]) -> Certificate | None:
     """``certificate`` for this TBox, snapshot and leftovers."""
     if certificate is None:
         return None
@@ -144,7 +209,7 @@ def _claim(path: Path) -> None:
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
         strange = sorted(
-            entry.name for entry in path.iterdir() if entry.name not in (LOCK, TABLES, _DOCUMENTS, MANIFEST + ".tmp")
+            entry.name for entry in path.iterdir() if entry.name not in (LOCK, TABLES, _DOCUMENTS, BUILDING, MANIFEST + ".tmp")
         )
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
@@ -159,7 +224,7 @@ def _previous(path: Path) -> Manifest | None:
         return None
 
 
-def _write_document(store: Path, name: str, value: object) -> DataFile:
+def write_document(store: Path, name: str, value: object) -> DataFile:
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
     folder = store / _DOCUMENTS
@@ -175,7 +240,7 @@ def _write_document(store: Path, name: str, value: object) -> DataFile:
     return DataFile(f"{_DOCUMENTS}/{file.name}", len(content), sha256=digest)
 
 
-def _tidy(store: Path, new: Manifest, old: Manifest) -> None:
+def tidy(store: Path, new: Manifest, old: Manifest) -> None:
     """Frees what neither snapshot names; a reader of ``old`` may still be at work."""
     named = {document.path for manifest in (new, old) for document in manifest.documents.values()}
     for file in (store / _DOCUMENTS).iterdir():

@@ -1,0 +1,187 @@
+"""The engine `graphframes`: individuals as vertices, role assertions as edges, the add set by message passing.
+
+Told literals, the closures of both criteria, equal individuals and modules are worked out over the whole graph by GraphFrames,
+each with a certificate (`jobs.graphframes.certificate`). What an add set is written out as, the columns of `local` do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from abox_ops.engine import CRITERIA
+from jobs.engines.base import Base, LessBase, StoreBase, array_base
+from jobs.engines.calculus import Calculus
+from jobs.engines.clausal import Found
+from jobs.engines.columns import Columns, Ints, array_table, contained, is_in, unique
+from jobs.engines.graph import Graph, flags
+from jobs.engines.index import Index, stored_index, vocabulary_of
+from jobs.engines.labels import EMPTY_ID
+from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.published import everything
+from jobs.engines.rows import ROW_COLUMNS
+from jobs.engines.touched import Touched, touched_by
+from jobs.engines.whole import Whole, batch_of, split
+from jobs.graphframes.closure import Clausal, Closed
+from jobs.graphframes.components import components
+from jobs.graphframes.core import running, session
+from jobs.graphframes.frames import frame, rows_of
+from jobs.graphframes.index import build_index
+from jobs.graphframes.published import published
+from jobs.graphframes.rules import label_text
+from jobs.graphframes.world import World
+from jobs.store import Store
+from shiq.abox import ABox
+from shiq.errors import UsageError
+from shiq.model import TBox
+from shiq.roles import RoleBox, role_box
+from simplify import SimplifiedTBox, simplify
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFramesAddSet(LocalAddSet):
+    """See `abox_ops.engine.AddSet`. Modules are components that GraphFrames finds."""
+
+    spark: SparkSession
+
+    def components(self, count: int, first: Ints, second: Ints) -> Ints:
+        """The least number of its component for each of 0 … count-1."""
+        with running(self.spark):
+            vertex, least = components(self.spark, first, second)
+        found = np.arange(count, dtype=np.int64)
+        found[vertex] = least
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFramesKnowledgeBase:
+    """(T, A) as a graph. See `abox_ops.engine.KnowledgeBase`.
+
+    Raises `OperationalError` where GraphFrames' JVM core is not to be had, a Spark job fails, or a certificate does.
+    """
+
+    source: TBox
+    base: Base
+    roles: RoleBox
+    spark: SparkSession
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        return cls(tbox, array_base(abox), role_box(tbox.axioms), session())
+
+    @classmethod
+    def from_store(cls, store: Store) -> GraphFramesKnowledgeBase:
+        """Opens the snapshot of ``store``, with the told literals that it holds."""
+        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms), session())
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def index(self) -> Index:
+        if isinstance(self.base, StoreBase):
+            return stored_index(self.source, self.roles, self.base)
+        with running(self.spark):
+            return build_index(self.spark, self.source, self.roles, self.base)
+
+    @property
+    def simplified(self) -> SimplifiedTBox:
+        return self.index.simplified
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> GraphFramesAddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`. Less deletions, everything is worked out anew."""
+        if criterion not in CRITERIA:
+            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        batch = batch_of(self.base, insertions, self.base.names.copy())
+        held, lacked = split(self.base, batch)
+        removed = self._removed(deletions, held)
+        if removed is not None:
+            less = GraphFramesKnowledgeBase(self.source, LessBase(self.base, removed), self.roles, self.spark)
+            return less.add_set(insertions, ABox(), criterion)
+        whole = Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+        return self._insert(whole, criterion)
+
+    def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
+        """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
+        if not len(deletions):
+            return None
+        gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
+        for name, rows in gone.items():
+            columns = ROW_COLUMNS[name]
+            again = contained([rows[c] for c in columns], [held[name][c] for c in columns])
+            gone[name] = {c: column[~again] for c, column in rows.items()}
+        return gone if any(len(rows["node"]) for rows in gone.values()) else None
+
+    def _insert(self, whole: Whole, criterion: str) -> GraphFramesAddSet:
+        index = self.index
+        classes = unique(whole.inserted["class_assertions"].columns["class"])
+        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
+        known = set(index.extra)
+        extra = (*index.extra, *(x for x in brought if x not in known))
+        simplified = index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
+        touched = touched_by(whole, self.roles)
+        if criterion == "none":
+            calculus = Calculus(simplified.clauses, whole.names)
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            found = everything(index, calculus, graph, touched)
+        elif criterion == "definition7":
+            calculus = Calculus(simplified.definition4_clauses, whole.names)
+            with running(self.spark):
+                closed, remedies = published(self.spark, index, simplified, calculus, whole, self.roles, touched)
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            found = _found(closed, calculus, graph, touched)
+            number = graph.elements_of(np.array([e for e, _, _ in remedies], np.int64)).tolist()
+            found.remedies += [(n, name, positive) for n, (_, name, positive) in zip(number, remedies)]
+        else:
+            calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
+            with running(self.spark):
+                world = self._world(whole, calculus, grown=len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses))
+                closed = Clausal(index, world, touched).run()
+            found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)
+            found.kept_labels = calculus.table.visible(found.labels)
+        return GraphFramesAddSet(calculus, index, whole, self.roles, found, self.spark)
+
+    def _world(self, whole: Whole, calculus: Calculus, *, grown: bool) -> World:
+        """A ∪ A⁺ with the told literals of A."""
+        spark, index = self.spark, self.index
+        labels = index.calculus.table.labels[: index.stored_labels]
+        texts = frame(spark, {"label": np.arange(len(labels), dtype=np.int64), "old": [label_text(x) for x in labels]})
+        elements: DataFrame = rows_of(spark, index.labels.table, ("element", "label"))
+        vertices = elements.join(F.broadcast(texts), "label").select(F.col("element").alias("id"), "old")
+        return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
+
+
+def _found(closed: Closed, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
+    """``closed`` in the columns of `jobs.engines.clausal.Found`; ``graph`` meets the elements of A_add for that."""
+    node, name = closed.classes
+    wanted = np.concatenate([closed.seen, closed.touched, np.array(list(closed.labels), np.int64), touched.nodes])
+    graph.locate_nodes(unique(wanted))
+    of_interest = is_in(name, wanted)
+    graph.gather(unique(graph.rep[graph.locate_nodes(unique(wanted))]))
+    graph.join(graph.locate_nodes(node[of_interest]), graph.locate_nodes(name[of_interest]))
+    seen = unique(graph.elements_of(closed.seen))
+    graph.expand(seen)
+    seen, first = unique(graph.elements_of(closed.seen)), unique(graph.elements_of(closed.touched))
+    told = graph.elements_of(np.array(list(closed.labels), np.int64))
+    label = np.fromiter(map(calculus.table.id, closed.labels.values()), np.int64, len(told))
+    graph.label = np.concatenate([graph.label, np.full(len(graph) - len(graph.label), EMPTY_ID, np.int64)])
+    graph.label[told] = label
+    clash = calculus.table.clashes(graph.label[seen])
+    rest = flags(len(graph), seen[~clash])
+    source, target = (graph.elements_of(closed.edges[end]) for end in ("source", "target"))
+    inside = rest[source] & rest[target]
+    edges = {"source": source[inside], "role": closed.edges["role"][inside], "target": target[inside]}
+    element = graph.elements_of(closed.data["node"])
+    kept = rest[element]
+    data = {"element": element[kept], **{c: column[kept] for c, column in closed.data.items()}}
+    labelled = flags(len(graph), told)
+    return Found(graph, seen, labelled, graph.label, graph.label, first, seen[clash], edges, data)
+
+
+def _no_labels(keys: Ints) -> Ints:
+    return np.full(len(keys), EMPTY_ID, np.int64)

@@ -1,0 +1,355 @@
+"""The engine `spark`: what the engine `local` does on one machine, on many, with the same answers.
+
+A base is a store in a folder that driver and executors share; the batch is read, grouped, closed and decided in tasks
+(`jobs.spark.checking`). The engine `local` does the rest on the driver: certifying a base that is given as files, and explaining
+conflicts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, overload
+
+from abox_ops.decide import Decider
+from abox_ops.engine import AddSet
+from abox_ops.shapes import Shapes
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.store import Store, write_store
+from shiq.abox import ABox, abox_of
+from shiq.check import Base, Clock, Found, Options
+from shiq.datatypes import DataTheory
+from shiq.errors import OperationalError
+from shiq.model import Assertion, TBox
+from shiq.reasoner.protocol import Answer
+from shiq.verdict import Leftover, Verdict
+from simplify import SimplifiedTBox
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from jobs.spark.checking import Batch, Closed, Figures
+
+
+@dataclass(eq=False)
+class SparkKnowledgeBase:
+    """(T, A) as a store that every executor can open. See `shiq.check.Distributed`.
+
+    ``figures``: what the last check cost.
+    """
+
+    local: LocalKnowledgeBase
+    store: Store | None = None
+    abox: ABox = field(default_factory=ABox)
+    figures: Figures | None = None
+    _temporary: tempfile.TemporaryDirectory[str] | None = None
+    _held: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> SparkKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; it is made a store, in a temporary folder, when a batch is checked."""
+        return cls(LocalKnowledgeBase.build(tbox, abox), None, abox)
+
+    @classmethod
+    def from_store(cls, store: Store) -> SparkKnowledgeBase:
+        """Opens the snapshot of ``store``."""
+        return cls(LocalKnowledgeBase.from_store(store), store)
+
+    def __len__(self) -> int:
+        return len(self.local)
+
+    @property
+    def simplified(self) -> SimplifiedTBox:
+        return self.local.simplified
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
+        return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
+
+    def close(self) -> None:
+        """Lets go what Spark holds for the results given so far."""
+        for batch in self._held:
+            batch.release()
+        self._held.clear()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary, self.store = None, None
+
+    # --- one check --------------------------------------------------------------------------------
+
+    def check(
+        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        """See `shiq.check.Distributed.check`.
+
+        Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
+        """
+        session = _session(options)
+        try:
+            return self._check(session, base, insertions, deletions, options, decider, clock)
+        except Exception as error:
+            raise _told(error) from error
+
+    def _check(
+        self,
+        session: SparkSession,
+        base: Base,
+        insertions: list[object],
+        deletions: list[object],
+        options: Options,
+        decider: Decider,
+        clock: Clock,
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        from jobs.spark.checking import Figures, batch_of, decided, planned
+        from jobs.spark.deciding import Asking
+        from jobs.spark.reading import read_batch
+        from jobs.spark.worker import StoreKey
+
+        store = self._stored(base)
+        clock.stage("starting Spark")
+        key = StoreKey(str(store.path.absolute()), store.manifest)
+        told = options.progress or (lambda stage, done, total: None)
+        told("reading the batch", 0, 0)
+        aside = "ill-typed" in options.allow
+        added = read_batch(session, insertions, base.tbox, key, scope="i", aside=aside)
+        self._held.append(added)
+        removed = read_batch(session, deletions, base.tbox, key, scope="d", aside=False) if deletions else None
+        if removed is not None:
+            self._held.append(removed)
+        plan = planned(self.local, key, added, removed, criterion=options.criterion)
+        batch, run = batch_of(session, plan, added, removed, _last_node(store))
+        self._held.append(batch)
+        clock.stage("reading the batch")
+
+        deadline = None if options.timeout is None else time.monotonic() + options.timeout
+        told("closing groups", 0, len(batch.groups))
+        closed = batch.close()
+        total = closed.total
+        clock.stage("add set")
+        asking = Asking(options.reasoner, options.heap, options.timeout)
+        told("deciding shapes", 0, 0)
+        answers, bad = decided(batch, closed, asking)
+        clock.stage("deciding")
+        self.figures = Figures(
+            closed.rounds,
+            len(batch.groups),
+            len(set(closed.joint.values())),
+            added.row_groups + (removed.row_groups if removed else 0),
+            added.rows + (removed.rows if removed else 0),
+            total.row_groups,
+            total.rows,
+        )
+        refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
+        explained = None
+        if refuted and options.max_conflicts:
+            explained = _Explaining(self.local, base, batch, closed, asking, answers.inconsistent, bad)
+            explained.run(decider, options, deadline, removed)
+        clock.stage("explaining")
+        found = Found(
+            SparkAddSet(batch, closed, self.local),
+            _Modules(batch, closed, total.contradictory + total.modules),
+            total.modules,
+            total.contradictory,
+            refuted,
+            answers.modules,
+            answers.reasons,
+            sum(answers.shapes.values()),
+            sum(answers.shapes.values()),
+            explained.conflicts if explained else [],
+            explained.unexplained if explained else refuted,
+            explained.complete if explained else not refuted,
+            explained.keys if explained else {},
+            run,
+        )
+        ledger = added.ledger + (removed.ledger if removed else Counter())
+        return found, ledger, (*added.leftovers, *(removed.leftovers if removed else ()))
+
+    def _stored(self, base: Base) -> Store:
+        if self.store is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="shiq-store-")
+            self.store = write_store(Path(self._temporary.name) / "kg", base.tbox, self.abox)
+            self.local = LocalKnowledgeBase.from_store(self.store)
+        return self.store
+
+
+def _last_node(store: Store) -> int:
+    from jobs.store.numbering import BLOCK, GAP
+
+    count = int(store.manifest.facts["individuals"])
+    return count + count // BLOCK * GAP
+
+
+def _session(options: Options) -> SparkSession:
+    try:
+        from jobs.spark.session import spark_session, stop
+    except ImportError as error:
+        raise OperationalError(
+            f"the engine spark needs pyspark, which is not installed ({error})", "Install it: pip install 'shiq[spark]'."
+        ) from error
+    session, started = spark_session(master=options.master)
+    if started:
+        atexit.register(stop, session)
+    return session
+
+
+def _told(error: Exception) -> Exception:
+    """``error``, or what to make of Spark's own: a task that failed for good, a session that was lost."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, PySparkException | Py4JError):
+        return error
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    cause = next((line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else "")
+    return OperationalError(
+        f"Spark gave up: {cause[:500]}", "Look into Spark's log; can every executor open the store and the files of the batch?"
+    )
+
+
+# --- what is given back ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SparkAddSet:
+    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`."""
+
+    batch: Batch
+    closed: Closed
+    local: LocalKnowledgeBase
+
+    @property
+    def insertions(self) -> int:
+        return self.closed.total.insertions
+
+    @property
+    def size(self) -> int:
+        return self.closed.total.size
+
+    @property
+    def pulled_in(self) -> int:
+        return self.closed.total.pulled_in
+
+    def kept(self) -> Iterator[Assertion]:
+        """See `abox_ops.engine.AddSet.kept`; group by group, in no particular order within the whole."""
+        return self.batch.kept(self.closed.joint)
+
+    def frame(self) -> DataFrame:
+        """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
+        return self.batch.frame(self.closed.joint)
+
+
+class _Modules(Sequence[tuple[str, ...]]):
+    """The individuals of each module, fetched when they are looked at."""
+
+    def __init__(self, batch: Batch, closed: Closed, count: int) -> None:
+        self._batch, self._closed, self._count = batch, closed, count
+        self._items: list[tuple[str, ...]] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, i: int) -> tuple[str, ...]: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[tuple[str, ...]]: ...
+    def __getitem__(self, i: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
+        if self._items is None:
+            self._items = self._batch.modules(self._closed.joint)
+        return self._items[i]
+
+
+# --- conflicts ------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Explaining:
+    """Explains the conflicts of the ``bad`` joint groups; see `jobs.spark.explaining`."""
+
+    local: LocalKnowledgeBase
+    base: Base
+    batch: Batch
+    closed: Closed
+    asking: Any
+    inconsistent: Mapping[str, Answer]
+    bad: set[int]
+    conflicts: Sequence[Any] = ()
+    unexplained: int = 0
+    complete: bool = True
+    keys: dict[Assertion, tuple[str, ...]] = field(default_factory=dict)
+
+    def run(self, decider: Decider, options: Options, deadline: float | None, removed: Any) -> None:
+        from jobs.spark.explaining import FarExplainer
+
+        here = self._fetched(self.closed, self.bad)
+        deletions = abox_of([]) if removed is None else self._deletions(removed)
+        quiet = replace(decider, progress=None) if decider.progress else decider
+
+        def left() -> float | None:
+            return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+            found = cast(AddSet, self.local.add_set(abox_of(part), deletions, options.criterion))
+            modules = [m.module for m in found.modules]
+            self._remember(quiet, found)
+            answers = quiet.decide(found.tbox, modules, left())
+            refuted = [m for m, a in zip(found.modules, answers) if a.verdict is Verdict.INCONSISTENT]
+            return found, [*found.contradictory, *(tuple(i for e in m.elements for i in e) for m in refuted)]
+
+        add_set, groups = check(here)
+        explainer = FarExplainer(
+            self.base.tbox,
+            quiet,
+            check,
+            options.max_conflicts,
+            deadline,
+            options.progress,
+            elsewhere=self._elsewhere,
+        )
+        self.conflicts = explainer.run(sorted(here, key=repr), add_set, groups)
+        self.unexplained, self.complete = explainer.unexplained, explainer.complete
+
+    def _deletions(self, removed: Any) -> ABox:
+        from jobs.spark.rows import SCHEMA, abox_of_rows
+
+        return abox_of_rows(removed.frame.select(SCHEMA.names).toArrow())
+
+    def _remember(self, decider: Decider, found: AddSet) -> None:
+        """Takes over what the executors said of inconsistent shapes."""
+        if self.batch.plan.whole or self.batch.plan.extra:
+            return
+        from jobs.spark.kernel import shape_name
+
+        theory = DataTheory(found.tbox.definitions, found.tbox.roles)
+        _, shapes, answers = decider.known.setdefault(id(found.tbox), (found.tbox, Shapes(found.tbox, theory), {}))
+        for module in found.modules:
+            shape = shapes.shape(module.module)
+            if shape not in answers:
+                answer = self.inconsistent.get(shape_name(shape))
+                if answer is not None:
+                    answers[shape] = answer
+
+    def _fetched(self, closed: Closed, bad: set[int]) -> list[Assertion]:
+        from jobs.spark.rows import assertions_of
+
+        found: dict[Assertion, list[str]] = {}
+        for assertion, key in assertions_of(self.batch.insertions(closed.joint, bad)):
+            found.setdefault(assertion, []).append(key)
+        for assertion, keys in found.items():
+            self.keys.setdefault(assertion, tuple(sorted({key for key in keys if key})))
+        return list(found)
+
+    def _elsewhere(self, removed: set[Assertion]) -> list[Assertion]:
+        """The insertions of the groups that are inconsistent without ``removed``, where there are others than those fetched."""
+        from jobs.spark.checking import decided
+        from jobs.spark.rows import rows_of
+
+        if set(self.closed.joint.values()) <= self.bad:
+            return []
+        closed = self.batch.close_without(self.closed, rows_of(abox_of(removed)))
+        _, bad = decided(self.batch, closed, self.asking)
+        return self._fetched(closed, bad)

@@ -1,0 +1,186 @@
+"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any data is.
+
+The numbers are those measured in the usual reference data of one university, 19 departments: data/uobm/README.md has the table. A
+pair is a range, drawn from evenly; a longer tuple is a deck of cards that stand for the measured shares.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobs.evaluation.draws import dealt, deck, shuffle, stratified
+from jobs.evaluation.uobm_tbox import INTERESTS
+
+#: Departments of a university; the first one has those of the reference.
+DEPARTMENTS = (15, 25)
+FIRST_DEPARTMENTS = 19
+#: Colleges, a women's college apart; one university in so many has one, the first always.
+COLLEGES = (1, 5)
+FIRST_COLLEGES = 4
+WOMEN = (250, 278)
+WITH_WOMEN = 5
+
+#: Faculty of a department, by rank.
+FACULTY = {"FullProfessor": (7, 10), "AssociateProfessor": (10, 14), "AssistantProfessor": (7, 10), "Lecturer": (5, 7)}
+VISITING = (0, 5)
+SYSTEMS_STAFF = (15, 19)
+CLERICAL_STAFF = (1, 2, 2, 2)
+OTHER_STAFF = (13, 17)
+RESEARCH_GROUPS = (10, 15)
+#: Students per member of the faculty.
+UNDERGRADUATES_PER_FACULTY = (12.3, 16.0)
+GRADUATES_PER_FACULTY = (4.0, 5.0)
+#: Shares of the graduates that assist in teaching and in research, drawn independently.
+TEACHING_ASSISTANTS = (0.0, 0.38)
+RESEARCH_ASSISTANTS = (0.21, 0.5)
+#: Courses that one member of the faculty teaches, of each level.
+COURSES = (1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3)
+GRADUATE_COURSES = (1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3)
+#: One course in so many is also said to be taught by somebody under another name.
+RENAMED = 87
+
+#: Publications of a member of the faculty: a base by rank, and as many more as a card says; those of a graduate.
+PUBLICATIONS = {"FullProfessor": 12, "AssociateProfessor": 8, "AssistantProfessor": 4, "Lecturer": 0}
+MORE_PUBLICATIONS = (0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3)
+GRADUATE_PUBLICATIONS = (0, 0, 0, 1, 1, 1, 1, 1, 2, 2)
+AUTHORS = (2, 5)
+_GENRES = (
+    *("Publication", "Article", "Book", "ConferencePaper", "JournalArticle"),
+    *("Manual", "Software", "Specification", "TechnicalReport", "UnofficialPublication"),
+)
+GENRES = (*_GENRES * 7, "Book")
+
+UNDERGRADUATE_TAKES = (2, 4)
+GRADUATE_TAKES = (2, 3)
+#: Shares of the courses taken: graduate courses among those of undergraduates; courses of some department anywhere.
+GRADUATE_LEVEL = 1 / 10
+ELSEWHERE = 1 / 6
+#: One undergraduate in so many has an advisor; every graduate has.
+ADVISED = 6
+#: One member of the faculty in so many works for the department, the others are members of it; clerical staff the other way.
+WORKING = 3
+#: Degrees come from so many times the universities that there is data of.
+DEGREES = 5
+
+#: Friends that one person names. Half of them are anywhere, in a department or women's college of any university; by
+#: four fifths, faculty, students and staff keep to their own circle.
+FRIENDS = (0, 5)
+FRIENDS_ANYWHERE = 0.5
+IN_CIRCLE = 0.8
+#: People anywhere whom one person names as being of the same home town.
+HOME_TOWN = (0,) * 90 + (1,) * 9 + (2,)
+INTERESTS_OF_ONE = (0,) * 16 + (1,) * 8 + (2,) * 4 + (3,) * 2 + (4, 5)
+#: Of the interests only sports and music are anybody's.
+INTERESTING = tuple(interest for name, interests in INTERESTS.items() if name != "Insterest" for interest in interests)
+LIKING = ("like", "like", "love", "isCrazyAbout") * 8
+#: Classes of fans and lovers that one person is said to be in, and how often which.
+FAN_CLASSES = (0,) * 12 + (1,) * 3 + (2,)
+FANS = (
+    *("BaseballLover", "SportsLover", "SwimmingLover") * 30,
+    *("BasketBallLover",) * 28,
+    *("BaseballFan", "BasketBallFan") * 17,
+    *("SwimmingFan", "TennisFan") * 16,
+    *("SportsFan",) * 15,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DepartmentPlan:
+    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses`` and ``graduate_courses`` say how
+    many each member of the faculty teaches."""
+
+    number: int
+    university: int
+    college: int
+    undergraduates: int
+    graduates: int
+    faculty: tuple[int, ...]
+    systems_staff: int
+    clerical_staff: int
+    other_staff: int
+    visiting: int
+    research_groups: int
+    teaching_assistants: int
+    research_assistants: int
+    courses: bytes
+    graduate_courses: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UniversityPlan:
+    """The sizes of a university. ``women``: students of its women's college, which is College0; 0 if it has none."""
+
+    number: int
+    colleges: int
+    women: int
+    departments: tuple[DepartmentPlan, ...]
+
+
+class _Sizes:
+    """The stratified draws of sizes; they run on from department to department."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._faculty = [deck(rng, bounds) for bounds in FACULTY.values()]
+        self._systems_staff, self._other_staff, self._visiting, self._groups = (
+            deck(rng, bounds) for bounds in (SYSTEMS_STAFF, OTHER_STAFF, VISITING, RESEARCH_GROUPS)
+        )
+        self._clerical_staff = dealt(rng, CLERICAL_STAFF)
+        self._courses = dealt(rng, COURSES)
+        self._graduate_courses = dealt(rng, GRADUATE_COURSES)
+        self._undergraduates, self._graduates, self._teaching, self._research = (
+            stratified(rng, bounds, FIRST_DEPARTMENTS)
+            for bounds in (UNDERGRADUATES_PER_FACULTY, GRADUATES_PER_FACULTY, TEACHING_ASSISTANTS, RESEARCH_ASSISTANTS)
+        )
+
+    def department(self, number: int, university: int, college: int) -> DepartmentPlan:
+        faculty = tuple(map(next, self._faculty))
+        members = sum(faculty)
+        graduates = round(next(self._graduates) * members)
+        courses = bytes(next(self._courses) for _ in range(members))
+        return DepartmentPlan(
+            number,
+            university,
+            college,
+            undergraduates=round(next(self._undergraduates) * members),
+            graduates=graduates,
+            faculty=faculty,
+            systems_staff=next(self._systems_staff),
+            clerical_staff=next(self._clerical_staff),
+            other_staff=next(self._other_staff),
+            visiting=next(self._visiting),
+            research_groups=next(self._groups),
+            teaching_assistants=min(round(next(self._teaching) * graduates), sum(courses)),
+            research_assistants=round(next(self._research) * graduates),
+            courses=courses,
+            graduate_courses=bytes(next(self._graduate_courses) for _ in range(members)),
+        )
+
+
+def _first(rng: random.Random, bounds: tuple[int, int], first: int) -> Iterator[int]:
+    """As from a deck, but ``first`` is on top to begin with."""
+    yield first
+    yield from shuffle(rng, [n for n in range(bounds[0], bounds[1] + 1) if n != first])
+    yield from deck(rng, bounds)
+
+
+def universities(rng: random.Random) -> Iterator[UniversityPlan]:
+    """The sizes of all universities, in their order, without end."""
+    sizes = _Sizes(rng)
+    departments = _first(rng, DEPARTMENTS, FIRST_DEPARTMENTS)
+    colleges = _first(rng, COLLEGES, FIRST_COLLEGES)
+    with_women = _first(rng, (1, WITH_WOMEN), 1)
+    women = deck(rng, WOMEN)
+    number = 0
+    while True:
+        has_women = next(with_women) == 1
+        many = next(colleges)
+        college = deck(rng, (int(has_women), many - 1 + int(has_women)))
+        yield UniversityPlan(
+            number,
+            colleges=many + int(has_women),
+            women=next(women) if has_women else 0,
+            departments=tuple(sizes.department(i, number, next(college)) for i in range(next(departments))),
+        )
+        number += 1

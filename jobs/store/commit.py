@@ -1,0 +1,252 @@
+"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those of the last one.
+
+Rows that come are one more file of their table; rows that go are named in a small file beside it and skipped by readers. All is
+written before the manifest, which names the new files and is put in place in one step: a crash at any moment leaves the old
+snapshot or the new one. Where a batch changes the clauses themselves, the store is built anew instead.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from jobs.engines.columns import Columns, array_table, concatenate, contained, take, unique
+from jobs.store.lock import writing
+from jobs.store.manifest import Certificate, DataFile, Manifest, TableVersion, sync_directory, sync_file, write_manifest
+from jobs.store.read import Store, open_store
+from jobs.store.schema import (
+    IDENTITY,
+    KIND_CLASS,
+    KIND_DATA_PROPERTY,
+    KIND_OBJECT_PROPERTY,
+    SCHEMAS,
+    append_part,
+    key_of,
+    literal_hash,
+    term_hash,
+    write_table,
+)
+from jobs.store.values import encode
+from jobs.store.write import issued, tidy, write_document, write_store
+from shiq.abox import ABox, abox_of
+from shiq.errors import StoreError
+from shiq.verdict import Leftover
+
+if TYPE_CHECKING:
+    from jobs.engines.growth import Growth, Numbers
+
+REMOVED = "removed"
+#: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
+MOST_FILES, MOST_REMOVED = 32, 0.25
+
+
+def commit(
+    path: Path,
+    insertions: ABox,
+    deletions: ABox,
+    *,
+    snapshot: int,
+    certificate: Certificate | None = None,
+    leftovers: Iterable[Leftover] = (),
+) -> Store:
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; ``leftovers`` join those that it has.
+
+    ``snapshot``: the one that the batch was checked against. Cost: as of a check, and now and then a table written as a whole.
+
+    Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
+    """
+    from jobs.engines.growth import growth
+    from jobs.engines.local import LocalKnowledgeBase
+
+    with writing(path):
+        store = open_store(path)
+        if store.snapshot != snapshot:
+            raise StoreError(
+                f"{path}: the store holds snapshot {store.snapshot} by now, the batch was checked against {snapshot}",
+                "Check the batch again.",
+            )
+        left_over = (*store.leftovers, *leftovers)
+        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, _free(store))
+        if grown is not None:
+            return _written(store, grown, certificate, left_over)
+        gone, new = frozenset(deletions), list(insertions)
+        abox = abox_of([*(a for a in store.export() if a not in gone), *new])
+    return write_store(path, store.tbox, abox, leftovers=left_over, certificate=certificate, snapshot=snapshot)
+
+
+def compact(path: Path) -> Store:
+    """The store at ``path`` with each table in one file again; the snapshot says the same as before."""
+    with writing(path):
+        store = open_store(path)
+        tables = {name: _as_one(store, name, store.manifest.tables[name]) for name in SCHEMAS}
+        manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables)
+        if manifest.certificate is not None:
+            manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
+        return _put(store, manifest)
+
+
+def _free(store: Store) -> Numbers:
+    from jobs.engines.growth import Numbers
+
+    ordinals = (int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"]))
+    ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
+    last = {name: store.table(name).last_key for name in ("individuals", "literals", "labels")}
+    return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
+
+
+def _written(store: Store, grown: Growth, certificate: Certificate | None, leftovers: tuple[Leftover, ...]) -> Store:
+    from jobs.store.tables import complex_text, label_rows
+
+    free = _free(store)
+    added, removed = dict(grown.added), dict(grown.removed)
+    nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
+    hashes = term_hash(grown.terms)
+    added["individuals"] = {"node": nodes, "term": pa.array(grown.terms, pa.string())}
+    added["terms"] = {"hash": hashes, "node": nodes}
+    removed["individuals"] = {"node": grown.vanished}
+    removed["terms"] = {"hash": term_hash(store.terms_of(grown.vanished)), "node": grown.vanished}
+    added["names"] = _new_names(store, grown)
+    literal_ids = np.arange(free.literal, free.literal + len(grown.literals), dtype=np.int64)
+    added["literals"] = {
+        "literal": literal_ids,
+        "lexical": pa.array([x.lexical for x in grown.literals], pa.string()),
+        "datatype": pa.array([x.datatype for x in grown.literals], pa.string()),
+        "language": pa.array([x.language for x in grown.literals], pa.string()),
+    }
+    data = added["data_assertions"]
+    data["hash"] = literal_hash(grown.literals)[data["literal"] - free.literal]
+    texts = list(map(complex_text, grown.complex))
+    added["complex"]["value"] = pa.array([texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()], pa.string())
+    added["labels"] = label_rows(grown.labels)
+    added["labels"]["label"] = added["labels"]["label"] + free.label
+    old = store.manifest
+    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in SCHEMAS}
+    document = store.index_document | {
+        "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
+        "negated_properties": sorted(grown.negated_properties),
+    }
+    facts = _facts(old, grown, free)
+    manifest = replace(
+        old,
+        snapshot=old.snapshot + 1,
+        created=_now(),
+        assertions=facts.pop("assertions"),
+        tables=tables,
+        documents={
+            **old.documents,
+            "leftovers": write_document(store.path, "leftovers", [encode(leftover) for leftover in leftovers]),
+            "index": write_document(store.path, "index", document),
+        },
+        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, leftovers),
+        facts=facts,
+    )
+    return _put(store, manifest)
+
+
+def _new_names(store: Store, grown: Growth) -> Columns:
+    kinds = {
+        KIND_CLASS: (store.classes, grown.names.classes.values),
+        KIND_OBJECT_PROPERTY: (store.object_properties, grown.names.object_properties.values),
+        KIND_DATA_PROPERTY: (store.data_properties, grown.names.data_properties.values),
+    }
+    rows = [(kind, i, now[i]) for kind, (before, now) in kinds.items() for i in range(len(before), len(now))]
+    return {
+        "kind": np.array([kind for kind, _, _ in rows], np.int64),
+        "id": np.array([i for _, i, _ in rows], np.int64),
+        "iri": pa.array([iri for _, _, iri in rows], pa.string()),
+    }
+
+
+def _facts(old: Manifest, grown: Growth, free: Numbers) -> dict[str, Any]:
+    """The counts of the next snapshot, |A| among them."""
+
+    def more(table: str) -> int:
+        key = key_of(table)
+        return len(grown.added[table][key]) - (len(grown.removed[table][key]) if table in grown.removed else 0)
+
+    counts = np.zeros(len(grown.names.classes), np.int64)
+    counts[: len(old.facts["class_counts"])] = old.facts["class_counts"]
+    counts += np.bincount(grown.added["class_assertions"]["class"], minlength=len(counts))
+    if "class_assertions" in grown.removed:
+        counts -= np.bincount(grown.removed["class_assertions"]["class"], minlength=len(counts))
+    roles, data, classes = more("half_edges") // 2, more("data_assertions"), more("class_assertions")
+    complex_ = len(unique(grown.added["complex"]["ordinal"]))
+    return {
+        **old.facts,
+        "assertions": old.assertions + classes + roles + data + more("pairs") // 2 + complex_,
+        "class_assertions": old.facts["class_assertions"] + classes,
+        "role_assertions": old.facts["role_assertions"] + roles,
+        "data_assertions": old.facts["data_assertions"] + data,
+        "individuals": old.facts["individuals"] + len(grown.terms) - len(grown.vanished),
+        "class_counts": counts.tolist(),
+        "next_ordinal": free.ordinal + complex_,
+    }
+
+
+def _grown_table(store: Store, name: str, added: Columns | None, removed: Columns | None) -> TableVersion:
+    """The table ``name`` with rows ``added`` and ``removed``. A row that was removed and comes back is no longer removed."""
+    table, version = store.table(name), store.manifest.tables[name]
+    identity = IDENTITY[name]
+    gone = table.removed
+    before = len(gone[key_of(name)])
+    if added is not None and len(added[key_of(name)]) and before:
+        back = contained([added[c] for c in identity], [gone[c] for c in identity])
+        still = ~contained([gone[c] for c in identity], [added[c] for c in identity])
+        added = {c: take(column, np.flatnonzero(~back)) for c, column in added.items()}
+        gone = {c: column[still] for c, column in gone.items()}
+    if removed is not None and len(removed[key_of(name)]):
+        gone = concatenate([gone, {c: removed[c] for c in identity}], gone)
+    if added is not None and len(added[key_of(name)]):
+        part = append_part(store.path, name, dict(array_table(key_of(name), added).columns))
+        version = TableVersion(part.version, (*version.files, *part.files), version.removed)
+    if len(gone[key_of(name)]) != before or (removed is not None and len(removed[key_of(name)])):
+        version = replace(version, removed=_write_removed(store.path, name, gone) if len(gone[key_of(name)]) else None)
+    rows = sum(file.rows for file in version.files)
+    if len(version.files) > MOST_FILES or (version.removed and version.removed.rows > MOST_REMOVED * rows):
+        return _as_one(store, name, version)
+    return version
+
+
+def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """The rows of a table's ``version`` in one file."""
+    if len(version.files) < 2 and version.removed is None:
+        return version
+    rows = store.table_of(name, version).all()
+    return write_table(store.path, name, dict(array_table(key_of(name), rows).columns))
+
+
+def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
+    folder = store / REMOVED
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}-{uuid.uuid4().hex}.parquet"
+    columns = array_table(key_of(name), rows).columns
+    pq.write_table(pa.table({c: pa.array(columns[c]) for c in IDENTITY[name]}), path, compression="zstd")
+    sync_file(path)
+    sync_directory(folder)
+    return DataFile(f"{REMOVED}/{path.name}", path.stat().st_size, len(rows[key_of(name)]))
+
+
+def _put(store: Store, manifest: Manifest) -> Store:
+    """Puts ``manifest`` in place of that of ``store``, and frees what neither names."""
+    path = store.path
+    write_manifest(path, manifest)
+    store.close()
+    tidy(path, manifest, store.manifest)
+    named = {file.path for m in (manifest, store.manifest) for table in m.tables.values() for file in table.all_files}
+    if (path / REMOVED).exists():
+        for file in (path / REMOVED).iterdir():
+            if f"{REMOVED}/{file.name}" not in named:
+                file.unlink()
+    return open_store(path)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

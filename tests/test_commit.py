@@ -1,0 +1,234 @@
+"""Commits: after any number of them a store says what one built anew would say; a crash leaves a whole snapshot."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jobs.engines.base import StoreBase
+from jobs.engines.columns import unique
+from jobs.engines.grouping import Grouping
+from jobs.engines.index import stored_index
+from jobs.evaluation.random_kb import random_kb
+from jobs.store import Store, commit, compact, open_store, write_store
+from shiq.abox import abox_of
+from shiq.check import index
+from shiq.check import open_store as open_session
+from shiq.errors import StoreError
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    Signature,
+    TBox,
+)
+from shiq.roles import role_box
+from shiq.verdict import Verdict
+
+
+def groups(grouping: Grouping, store: Store, elements: Grouping | None = None) -> set[frozenset[str]]:
+    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of the grouping say the same."""
+    by_member: dict[int, set[int]] = {}
+    for rows in grouping.by_member.scan():
+        for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
+            by_member.setdefault(group, set()).add(member)
+    by_group: dict[int, set[int]] = {}
+    for rows in grouping.by_group.scan():
+        for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
+            by_group.setdefault(group, set()).add(member)
+    assert by_member == by_group
+    terms = dict(zip(store.table("individuals").all()["node"].tolist(), store.table("individuals").all()["term"].to_pylist()))
+    whole = {m: elements.members(np.array([m]))[1].tolist() if elements else [m] for group in by_member.values() for m in group}
+    return {frozenset(terms[n] for m in members for n in whole[m]) for members in by_member.values()}
+
+
+def said(store: Store) -> dict[str, object]:
+    """All that a store says, without its numbers."""
+    base = StoreBase(store)
+    index = stored_index(store.tbox, role_box(store.tbox.axioms), base)
+    atoms = index.simplified.clauses.atoms
+    nodes = base.nodes()
+    keys = index.equal.of(nodes)
+    labels = index.calculus.table.labels
+    told = {}
+    for term, label in zip(base.terms_of(nodes), index.labels.of(keys).tolist()):
+        positive, negative = labels[label]
+        told[term] = tuple(frozenset(a for i, a in enumerate(atoms) if mask >> i & 1) for mask in (positive, negative))
+    assert len(store.table("elements")) == len(unique(keys))
+    assert store.nodes_of(list(told)).tolist() == nodes.tolist()
+    facts = store.manifest.facts
+    exported = list(store.export())
+    assert len(exported) == len(set(exported)) == len(store)
+    return {
+        "assertions": frozenset(exported),
+        "told": told,
+        "same": groups(index.same, store),
+        "equal": groups(index.equal, store),
+        "merged": groups(index.merged, store, index.equal),
+        "negated": (index.negated_roles, index.negated_properties),
+        "classes": {name: n for name, n in zip(store.classes, facts["class_counts"]) if n},
+        "counts": {name: facts[name] for name in ("individuals", "class_assertions", "role_assertions", "data_assertions")},
+    }
+
+
+def batches(assertions: list[Assertion], dice: random.Random, count: int) -> list[tuple[list[Assertion], list[Assertion]]]:
+    """Insertions and deletions, some of them void or both at once, of parts of ``assertions``."""
+    return [
+        (dice.sample(assertions, dice.randint(0, 3)), dice.sample(assertions, dice.randint(0, 2) if dice.random() < 0.6 else 0))
+        for _ in range(count)
+    ]
+
+
+def run(seed: int, path: Path, count: int) -> tuple[int, int]:
+    """Random commits on one random knowledge base; how many there were, and how many did not build anew."""
+    kb = random_kb(seed)
+    dice = random.Random(seed)
+    pool = sorted({*kb.abox, *kb.insertions}, key=repr)
+    now = set(dice.sample(pool, len(pool) // 2))
+    store = write_store(path / "kg", kb.tbox, abox_of(sorted(now, key=repr)))
+    done = small = 0
+    for insertions, deletions in batches(pool, dice, count):
+        after = (now - set(deletions)) | set(insertions)
+        files = sum(len(t.files) for t in store.manifest.tables.values())
+        try:
+            store = commit(path / "kg", abox_of(insertions), abox_of(deletions), snapshot=store.snapshot)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}") from error
+        now = after
+        done += 1
+        small += sum(len(t.files) for t in store.manifest.tables.values()) >= files
+        anew = write_store(path / f"anew{done % 2}", kb.tbox, abox_of(sorted(now, key=repr)))
+        assert said(store) == said(anew), f"seed {seed}, commit {done}: {insertions} less {deletions}"
+    assert said(compact(path / "kg")) == said(store)
+    return done, small
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_store_after_commits_equals_one_built_anew(seed: int, tmp_path: Path) -> None:
+    assert run(seed, tmp_path, 5)[0] == 5
+
+
+@pytest.mark.slow
+def test_a_thousand_commits(tmp_path: Path) -> None:
+    counts = [0, 0]
+    for seed in range(1000, 1170):
+        (tmp_path / str(seed)).mkdir()
+        for i, n in enumerate(run(seed, tmp_path / str(seed), 6)):
+            counts[i] += n
+    assert counts[0] >= 1000
+    assert counts[1] >= 500, "most commits add files"
+
+
+PERSON, COMPANY, KNOWS = Class("urn:t#Person"), Class("urn:t#Company"), ObjectProperty("urn:t#knows")
+TBOX = TBox((DisjointClasses((PERSON, COMPANY)),))
+
+
+def people(first: int, last: int) -> list[Assertion]:
+    return [
+        assertion
+        for i in range(first, last)
+        for assertion in (
+            ClassAssertion(PERSON, f"urn:t#p{i}"),
+            ObjectPropertyAssertion(KNOWS, f"urn:t#p{i}", f"urn:t#p{(i * 7) % last}"),
+        )
+    ]
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from jobs.store import commit, open_store
+from tests_people import people
+from shiq.abox import abox_of
+store = Path(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+commit(store, abox_of(people(300, 340)), abox_of(people(0, 20)), snapshot=1)
+"""
+
+
+def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path: Path) -> None:
+    base = people(0, 300)
+    gone, new = set(people(0, 20)), set(people(300, 340))
+    old, after = frozenset(base), frozenset((set(base) - gone) | new)
+    (tmp_path / "tests_people.py").write_text(_PEOPLE)
+    (tmp_path / "child.py").write_text(_CHILD)
+    root = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(tmp_path)])}
+    dice = random.Random(5)
+    seen = set()
+    for turn in range(8):
+        path = tmp_path / f"kg{turn}"
+        write_store(path, TBOX, abox_of(base))
+        command = [sys.executable, str(tmp_path / "child.py"), str(path)]
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            child.stdout.readline()
+            child.stdin.write("go\n")
+            child.stdin.flush()
+            if turn:
+                time.sleep(dice.random() * 0.4)
+                child.send_signal(signal.SIGKILL)
+            child.wait()
+        with open_store(path) as store:
+            found = frozenset(store.export())
+            assert found == (old if store.snapshot == 1 else after)
+            seen.add(store.snapshot)
+        if store.snapshot == 1:
+            assert frozenset(commit(path, abox_of(new), abox_of(gone), snapshot=1).export()) == after
+    assert 2 in seen
+
+
+_PEOPLE = """
+from shiq.model import Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion
+def people(first, last):
+    for i in range(first, last):
+        yield ClassAssertion(Class("urn:t#Person"), f"urn:t#p{i}")
+        yield ObjectPropertyAssertion(ObjectProperty("urn:t#knows"), f"urn:t#p{i}", f"urn:t#p{(i * 7) % last}")
+"""
+
+
+def test_a_store_that_moved_on_refuses(tmp_path: Path) -> None:
+    write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
+    commit(tmp_path / "kg", abox_of(people(5, 7)), abox_of([]), snapshot=1)
+    with pytest.raises(StoreError, match="snapshot 2 by now"):
+        commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), snapshot=1)
+
+
+def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
+    tbox = TBox(TBOX.axioms, Signature(frozenset((PERSON.iri, COMPANY.iri)), frozenset((KNOWS.iri,))))
+    index(tbox, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
+    wrong = abox_of([ClassAssertion(COMPANY, "urn:t#x")])
+    with open_session(tmp_path / "kg") as session:
+        first = session.check(abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own")
+        assert (first.verdict, first.committed) == (Verdict.CONSISTENT, 2)
+        second = session.check(wrong, commit=True, reasoner="own")
+        assert (second.verdict, second.committed) == (Verdict.INCONSISTENT, 0)
+        third = session.check(wrong, abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own")
+        assert (third.verdict, third.committed) == (Verdict.CONSISTENT, 3)
+    with open_store(tmp_path / "kg") as store:
+        assert store.certificate is not None
+        assert store.certificate.snapshot == store.snapshot == 3
+        assert ClassAssertion(COMPANY, "urn:t#x") in set(store.export())
+
+
+def test_many_files_become_one(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
+    for i in range(34):
+        one = abox_of([ClassAssertion(PERSON, f"urn:t#q{i}")])
+        store = commit(tmp_path / "kg", one, abox_of([]), snapshot=store.snapshot)
+    assert max(len(t.files) for t in store.manifest.tables.values()) <= 32
+    anew = write_store(tmp_path / "anew", TBOX, abox_of(store.export()))
+    assert said(store) == said(anew)
