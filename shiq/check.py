@@ -40,6 +40,7 @@ ENGINES: Mapping[str, str] = {
     "local": "jobs.engines.local:LocalKnowledgeBase",
     "memory": "jobs.engines.memory:MemoryKnowledgeBase",
     "spark": "jobs.engines.spark:SparkKnowledgeBase",
+    "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
 
 #: Engines that build stores by themselves, away from this process.
@@ -105,12 +106,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Base:
-    """A base opened for checking: a certificate (empty: nothing was certified), and what of it was not interpreted."""
+    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, and the IRIs by
+    which a batch may import its TBox."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
     leftovers: tuple[Leftover, ...] = ()
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    ontologies: frozenset[str] = frozenset()
 
     @property
     def is_certified(self) -> bool:
@@ -171,6 +174,9 @@ class Distributed(Protocol):
         self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
     ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
         """What is found of a batch, the ledger of reading it, and its leftovers. ``decider`` is for explaining conflicts here."""
+
+    def close(self) -> None:
+        """Lets go what is held for the results given so far; they cannot be looked at any further."""
 
 
 # --- public calls ---------------------------------------------------------------------------------
@@ -246,7 +252,12 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
         result = _certify(ontology.tbox, given.abox, leftovers, ledger, options, asked, clock)
         load(STORE).write_store(
-            Path(store), ontology.tbox, given.abox, leftovers=leftovers, certificate=_certificate(result, options)
+            Path(store),
+            ontology.tbox,
+            given.abox,
+            leftovers=leftovers,
+            certificate=_certificate(result, options),
+            ontologies=ontology.ontologies,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
@@ -275,6 +286,7 @@ class Session:
         for decider in self._deciders.values():
             decider.reasoner.close()
         self._deciders.clear()
+        self._forget()
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -323,20 +335,31 @@ class Session:
             certificate=_certificate(result, options),
             leftovers=batch.leftovers,
         )
-        self._knowledge_bases.clear()
+        self._forget()
         clock.stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
 
+    def knowledge_base(self, engine: str) -> KnowledgeBase:
+        """The store as ``engine`` holds it for this session."""
+        if engine not in self._knowledge_bases:
+            self._knowledge_bases[engine] = load(ENGINES[engine]).from_store(self._store)
+        return self._knowledge_bases[engine]
+
+    def _forget(self) -> None:
+        for known in self._knowledge_bases.values():
+            if isinstance(known, Distributed):
+                known.close()
+        self._knowledge_bases.clear()
+
     def _base(self, options: Options) -> Base:
         certificate = self._store.certificate
-        if options.engine not in self._knowledge_bases:
-            self._knowledge_bases[options.engine] = load(ENGINES[options.engine]).from_store(self._store)
         return Base(
             self._store.tbox,
-            self._knowledge_bases[options.engine],
+            self.knowledge_base(options.engine),
             tuple(self._store.leftovers),
             certificate.to_dict() if certificate else {},
+            self._store.ontologies,
         )
 
 
@@ -377,7 +400,7 @@ def certified(
     abox, _ = _well_typed(given.abox, options)
     opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
     clock.stage("indexing the base")
-    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result))
+    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result), ontology.ontologies)
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -429,7 +452,7 @@ def _insert(
 
 
 def _read(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
-    reading = Reading(tbox=base.tbox)
+    reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
     added = _assertions(_sources(insertions), reading, options, "i")
     removed = _assertions(_sources(deletions), reading, options, "d")
     abox, aside = _well_typed(added.abox, options)

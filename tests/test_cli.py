@@ -16,6 +16,7 @@ TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Cat a owl:Class ; owl:disjointWith :Dog . :Dog a owl:Class . :chases a owl:ObjectProperty ; rdfs:range :Cat .
 :age a owl:DatatypeProperty , owl:FunctionalProperty ; rdfs:range xsd:integer .
 """
+OWL = "http://www.w3.org/2002/07/owl#"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 BASE = f"<urn:t#tom> {TYPE} <urn:t#Cat> .\n<urn:t#rex> {TYPE} <urn:t#Dog> .\n"
 GOOD = "<urn:t#rex> <urn:t#chases> <urn:t#tom> .\n"
@@ -157,6 +158,15 @@ def test_an_axiom_in_a_batch(folder: Path) -> None:
     found = insert(folder, "<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n")
     assert found.returncode == 3
     assert "tbox-axiom" in found.stdout
+
+
+def test_a_batch_that_imports_the_ontology(folder: Path) -> None:
+    (folder / "named.ttl").write_text(TBOX + "<urn:t> a <http://www.w3.org/2002/07/owl#Ontology> .\n")
+    assert shiq("index", "--tbox", "named.ttl", "--store", "named", "base.nt", cwd=folder).returncode == 0
+    for iri, code in (("urn:t", 0), ("urn:other", 3)):
+        header = f"<urn:b> {TYPE} <{OWL}Ontology> .\n<urn:b> <{OWL}imports> <{iri}> .\n"
+        (folder / "import.nt").write_text(header + GOOD)
+        assert shiq("check", "--store", "named", "--insert", "import.nt", cwd=folder).returncode == code
 
 
 def test_an_empty_tbox(folder: Path) -> None:

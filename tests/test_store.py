@@ -319,10 +319,10 @@ def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> Iterator[None]:
     taken = 0
     for module, name in (
         (writing, "write_table"),
-        (writing, "_write_document"),
+        (writing, "write_document"),
         (writing, "write_manifest"),
         (os, "replace"),
-        (writing, "_tidy"),
+        (writing, "tidy"),
     ):
         real = getattr(module, name)
 

@@ -79,7 +79,9 @@ def commit(
             return _written(store, grown, certificate, left_over)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
-    return write_store(path, store.tbox, abox, leftovers=left_over, certificate=certificate, snapshot=snapshot)
+    return write_store(
+        path, store.tbox, abox, leftovers=left_over, certificate=certificate, snapshot=snapshot, ontologies=store.ontologies
+    )
 
 
 def compact(path: Path) -> Store:

@@ -95,6 +95,11 @@ class Store:
     def tbox_hash(self) -> str:
         return self.manifest.tbox_hash
 
+    @property
+    def ontologies(self) -> frozenset[str]:
+        """The IRIs by which batches may import the TBox."""
+        return frozenset(self.manifest.facts.get("ontologies", ()))
+
     @cached_property
     def tbox(self) -> TBox:
         found = decode(self._document("tbox"))

@@ -54,11 +54,13 @@ def write_store(
     certificate: Certificate | None = None,
     progress: Progress | None = None,
     snapshot: int | None = None,
+    ontologies: Iterable[str] = (),
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`. ``snapshot``: the one that is to be replaced, if it matters.
+    one by `open_store`. ``snapshot``: the one that is to be replaced, if it matters; ``ontologies``: the
+    IRIs by which batches may import the TBox.
 
     Raises: StoreError if ``path`` holds something else (or another snapshot than ``snapshot``), another writer is at work, or
     ``certificate`` is about another TBox.
@@ -68,7 +70,7 @@ def write_store(
 
     told = progress or (lambda stage, done, total: None)
     _about(certificate, path, tbox)
-    with rebuilding(path, tbox) as rebuild:
+    with rebuilding(path, tbox, ontologies) as rebuild:
         if snapshot is not None and (rebuild.old is None or rebuild.old.snapshot != snapshot):
             raise StoreError(f"{path}: the store was changed meanwhile", "Check the batch again.")
         told("numbering", 0, 1)
@@ -111,6 +113,7 @@ class Rebuild:
     tbox: TBox
     tbox_hash: str
     old: Manifest | None
+    ontologies: tuple[str, ...] = ()
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
@@ -124,6 +127,7 @@ class Rebuild:
             facts={
                 "individuals": sum(file.rows for file in tables["individuals"].files) if "individuals" in tables else 0,
                 **asdict(counts),
+                "ontologies": list(self.ontologies),
             },
         )
 
@@ -157,7 +161,7 @@ class Rebuild:
 
 
 @contextmanager
-def rebuilding(path: Path, tbox: TBox) -> Iterator[Rebuild]:
+def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = ()) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
@@ -167,7 +171,7 @@ def rebuilding(path: Path, tbox: TBox) -> Iterator[Rebuild]:
         old = _previous(path)
         (path / TABLES).mkdir(exist_ok=True)
         sync_directory(path)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old)
+        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)))
 
 
 def _about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:

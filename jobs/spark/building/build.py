@@ -1,0 +1,334 @@
+"""Building a store on Spark: the driver of the steps.
+
+    lines -> chunks of assertions -> dictionary -> rows by range of ids -> table files -> told literals -> merge classes
+    -> certificate
+
+Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is rare: OWL vocabulary among the
+assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that are equal for certain, and the
+merge classes that have several elements.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from abox_ops.normal import normalise
+from abox_ops.told import EMPTY, clashes
+from jobs.engines.base import Names
+from jobs.engines.columns import Columns, array_table
+from jobs.engines.graph import NameLiteral
+from jobs.engines.grouping import Grouping, grouping
+from jobs.engines.index import Extra, negated, vocabulary_of
+from jobs.engines.rows import DIFFERENT, SAME, both_ends, complex_rows
+from jobs.spark.building.certificate import Certified, certify
+from jobs.spark.building.chunks import CHUNK_BYTES
+from jobs.spark.building.clustering import FINISH, new_ranks, renumber
+from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
+from jobs.spark.building.files import run
+from jobs.spark.building.merging import Indexed, grouping_tables, merge_classes
+from jobs.spark.building.reading import Read, read
+from jobs.spark.building.tables import (
+    Ranges,
+    Written,
+    is_local,
+    merge_edges,
+    name_rows,
+    nearness_of,
+    write_ranges,
+)
+from jobs.spark.building.told import Rules, Told, distinct_labels, tell, write_elements
+from jobs.spark.worker import StoreKey
+from jobs.store import Certificate
+from jobs.store.manifest import DataFile, TableVersion
+from jobs.store.numbering import NEAR, RANGE, spread
+from jobs.store.schema import KIND_CLASS, SCHEMAS, commit_parts, write_part
+from jobs.store.tables import clauses_hash, complex_text, label_rows
+from jobs.store.values import encode
+from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
+from pyspark.sql import SparkSession
+from shiq.abox import ABox, Interner, individuals_of
+from shiq.errors import OperationalError
+from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
+from shiq.reading import Reading
+from shiq.roles import Role, RoleBox, role_box
+from shiq.verdict import Leftover
+from simplify import simplify
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
+    `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
+    ``aside``: whether ill-typed data assertions are left
+    out, and reported. The rest as in `shiq.check.Options`."""
+
+    width: int = RANGE
+    near: int = NEAR
+    finish: int = FINISH
+    chunk_bytes: int = CHUNK_BYTES
+    reasoner: str = "auto"
+    heap: str = "1g"
+    timeout: float | None = None
+    limit: int = 1000
+    aside: bool = False
+    keep_scratch: bool = False
+
+
+@dataclass
+class Built:
+    """What was built: how it was read, what is known of it, how many assertions, and wall seconds by stage."""
+
+    read: Read
+    certified: Certified
+    counts: Counts
+    kept: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+#: Gives the certificate of what was built.
+Certifying = Callable[[Built], Certificate]
+
+
+def build(
+    session: SparkSession,
+    store: Path,
+    ontology: Reading,
+    sources: Sequence[object],
+    certifying: Certifying,
+    *,
+    leftovers: Callable[[Read], tuple[Leftover, ...]],
+    settings: Settings = Settings(),
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Built:
+    """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
+
+    The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
+    executors have to see ``store`` and ``sources`` under these paths.
+
+    Raises: InputError, UsageError, StoreError, OperationalError.
+    """
+    store = store.absolute()
+    stages = _Stages(progress)
+    with rebuilding(store, ontology.tbox, ontology.ontologies) as rebuild:
+        scratch = store / BUILDING
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        try:
+            _check_shared(session, scratch)
+            return _Build(session, rebuild, ontology, scratch, settings, stages).run(sources, certifying, leftovers)
+        finally:
+            if not settings.keep_scratch:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _check_shared(session: SparkSession, scratch: Path) -> None:
+    """Raises: OperationalError where an executor does not see what the driver writes."""
+    mark = scratch / "mark"
+    mark.write_text(scratch.as_posix())
+    places = run(session, _sees, [str(mark)] * session.sparkContext.defaultParallelism, "checking the store's place")
+    blind = sorted({host for host, sees in places if not sees})
+    if blind:
+        raise OperationalError(
+            f"{scratch.parent}: not seen by the executors on {', '.join(blind)}",
+            "Put the store where driver and executors share files.",
+        )
+
+
+def _sees(mark: str) -> tuple[str, bool]:
+    return socket.gethostname(), Path(mark).exists()
+
+
+@dataclass
+class _Stages:
+    progress: Callable[[str, int, int], None] | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def done(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now
+        if self.progress is not None:
+            self.progress(name, len(self.seconds), 0)
+
+
+@dataclass
+class _Build:
+    session: SparkSession
+    rebuild: Rebuild
+    ontology: Reading
+    scratch: Path
+    settings: Settings
+    stages: _Stages
+
+    def run(self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]) -> Built:
+        session, stages = self.session, self.stages
+        found = read(session, sources, self.ontology, self.scratch, self.settings.chunk_bytes, self.settings.aside)
+        stages.done("reading")
+        dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
+        names = all_names(found.summaries)
+        ranges = Ranges(
+            str(self.rebuild.path),
+            str(self.scratch),
+            str(found.root),
+            uuid.uuid4().hex[:12],
+            len(found.chunks),
+            len(dictionary),
+            self.settings.width,
+            self.settings.near,
+        )
+        number_rows(session, dictionary, found.chunks, found.summaries, names, ranges.order)
+        ranges = self._numbered(ranges, dictionary, found, names)
+        stages.done("numbering")
+        written = write_ranges(session, ranges, dictionary, names)
+        rare = _Rare(found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms))
+        counts = _counts(written, rare)
+        stages.done("writing tables")
+        rules = Rules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
+        told = tell(session, ranges, rules, rare.told())
+        labels = sorted({EMPTY, *distinct_labels(session, ranges, told)})
+        stages.done("told literals")
+        tables = {name: [w.files[name] for w in written if name in w.files] for name in SCHEMAS}
+        tables["elements"] = write_elements(session, ranges, told, labels)
+        small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
+        small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
+        small |= grouping_tables("merged", grouping(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        tables |= self._small(small, ranges)
+        stages.done("writing tables")
+        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
+        indexed = Indexed(StoreKey(ranges.store, self.rebuild.unfinished(versions, counts)), rules, "told", *rare.negated())
+        merged = merge_classes(session, ranges, indexed)
+        tables |= self._small(grouping_tables("merged", merged), ranges)
+        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
+        key = StoreKey(ranges.store, self.rebuild.unfinished(versions, counts))
+        indexed = replace(indexed, store=key, stage="merged")
+        stages.done("merge classes")
+        certified = certify(
+            session,
+            ranges,
+            indexed,
+            reasoner=self.settings.reasoner,
+            heap=self.settings.heap,
+            timeout=self.settings.timeout,
+            limit=self.settings.limit,
+        )
+        stages.done("certifying")
+        kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
+        built = Built(found, certified, counts, kept, stages.seconds)
+        document = {
+            "extra": [encode(x) for x in rules.extra],
+            "negated_roles": sorted([role.iri, role.inverted] for role in indexed.negated_roles),
+            "negated_properties": sorted(indexed.negated_properties),
+            "contradictory": any(map(clashes, labels)),
+            "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),
+        }
+        store = self.rebuild.path
+        committed = {name: commit_parts(store, name, tables[name]) for name in SCHEMAS}
+        self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certifying(built)).close()
+        stages.done("writing tables")
+        return built
+
+    def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Read, names: Mapping[int, Sequence[str]]) -> Ranges:
+        """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""
+        hubs = merge_edges(self.session, ranges)
+        near = nearness_of(self.session, ranges, hubs)
+        if is_local(near):
+            return ranges
+        return renumber(self.session, ranges, dictionary, found, names, near, self.settings.finish)
+
+    def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:
+        """Writes tables that the driver holds, a file each; an empty one has none."""
+        found = {}
+        for name, columns in tables.items():
+            rows = len(next(iter(columns.values())))
+            file = f"part-00000-{ranges.build}-{uuid.uuid4().hex[:8]}.zstd.parquet"
+            found[name] = [write_part(self.rebuild.path, name, file, columns)] if rows else []
+        return found
+
+
+class _Rare:
+    """The assertions that the driver holds, by rank: pairs and complex ones."""
+
+    def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
+        self.roles = roles
+        self.complex: list[Assertion] = sorted(set(abox.complex), key=complex_text)
+        used = sorted({i for pair in (*abox.same, *abox.different) for i in pair})
+        terms = dict.fromkeys([abox.individuals[i] for i in used])
+        terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
+        ranks = ranks_in(ranges, dictionary, list(terms))
+        self.rank = dict(zip(terms, ranks))
+        self.same, self.different = (
+            np.array([[self.rank[abox.individuals[i]] for i in pair] for pair in pairs], np.int64).reshape(-1, 2)
+            for pairs in (dict.fromkeys(abox.same), dict.fromkeys(abox.different))
+        )
+
+    @property
+    def pairs(self) -> int:
+        return len(self.same) + len(self.different)
+
+    @property
+    def complex_count(self) -> int:
+        return len(self.complex)
+
+    def told(self) -> Told:
+        """What `tell` begins with: asserted equality alone."""
+        begun = Told((), tuple(self._literals()), self.different)
+        return begun.united(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
+
+    def _literals(self) -> list[tuple[int, NameLiteral]]:
+        found: list[tuple[int, NameLiteral]] = []
+        for assertion in self.complex:
+            for plain in normalise(assertion, self.roles).assertions:
+                match plain:
+                    case ClassAssertion(Class(iri), individual):
+                        found.append((self.rank[individual], (iri, True)))
+                    case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
+                        found.append((self.rank[individual], (iri, False)))
+        return found
+
+    def negated(self) -> tuple[frozenset[Role], frozenset[str]]:
+        return negated(self.complex, self.roles)
+
+    def tables(self) -> dict[str, Columns]:
+        named = np.concatenate([self.same, self.different])
+        kind = np.repeat(np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)])
+        pairs = array_table("node", both_ends(spread(named[:, 0]), "kind", kind, spread(named[:, 1])))
+        ids = {term: int(spread(np.array([rank]))[0]) for term, rank in self.rank.items()}
+        rows = array_table("node", complex_rows(self.complex, ids)).columns
+        values = [complex_text(self.complex[i]) for i in rows["ordinal"].tolist()]
+        return {"pairs": dict(pairs.columns), "complex": {**rows, "value": pa.array(values, pa.string())}}
+
+
+def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
+    """The rank that each term has now."""
+    found = dictionary.ranks_of(terms)
+    if not ranges.renumbered:
+        return found
+    ranks: list[int] = new_ranks(ranges, np.array(found, np.int64)).tolist()
+    return ranks
+
+
+def _by_id(told: Told) -> Grouping:
+    return grouping(spread(told.member), spread(told.group))
+
+
+def _counts(written: Sequence[Written], rare: _Rare) -> Counts:
+    classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
+    class_assertions, roles, data = sum(classes), sum(w.role_assertions for w in written), sum(w.data_assertions for w in written)
+    return Counts(class_assertions, roles, data, class_assertions + roles + data + rare.pairs + rare.complex_count, classes)
+
+
+def _extra(names: Mapping[int, Sequence[str]], counts: Counts, rare: _Rare) -> Extra:
+    """What A's vocabulary adds to the TBox, in the order of `jobs.engines.index.build_index`."""
+    by_node = rare.tables()["complex"]["ordinal"].tolist()
+    complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
+    known = Names(Interner(names[KIND_CLASS]))
+    return vocabulary_of(known, np.flatnonzero(np.array(counts.class_counts)), complex_, rare.roles)

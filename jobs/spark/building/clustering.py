@@ -1,0 +1,335 @@
+"""The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do not tell what belongs together.
+
+A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster with its closest neighbour,
+in four jobs: choose, follow the choices to their ends, rename, and gather by the new numbers. As soon as the ties that are left
+fit one task, it does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of the last
+level to the individuals. All numbers, and all ties in closeness, are those of `clustered_rank`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jobs.engines.columns import Columns, Ints, unique
+from jobs.spark.building.dictionary import Dictionary, number_rows
+from jobs.spark.building.files import joined, load, run, save, slices
+from jobs.spark.building.reading import Read
+from jobs.spark.building.tables import HASHES, Ranges, merge_edges, nearness_of
+from jobs.store.numbering import ROUNDS, bundled, join
+from jobs.store.schema import term_hash
+from pyspark.sql import SparkSession
+
+#: So many ties (from both ends) are left to one task.
+FINISH = 1 << 22
+
+
+def renumber(
+    session: SparkSession,
+    ranges: Ranges,
+    dictionary: Dictionary,
+    found: Read,
+    names: Mapping[int, Sequence[str]],
+    nearness: float,
+    finish: int = FINISH,
+) -> Ranges:
+    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term), and its half-edges merged."""
+    clustered = replace(ranges, renumbered=True)
+    _cluster(session, ranges, dictionary, finish)
+    number_rows(session, dictionary, found.chunks, found.summaries, names, clustered.order, partial(new_ranks, clustered))
+    hubs = merge_edges(session, clustered)
+    return clustered if nearness_of(session, clustered, hubs) > nearness else ranges
+
+
+def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
+    """The clustered rank of each individual by its rank among the terms."""
+    return _gathered(Path(ranges.scratch) / "clusters" / "new", "rank", ranges.width, ranks)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there, weight of part I and
+    ``I/sizes`` the sizes."""
+
+    folder: str
+    number: int
+    count: int
+    width: int
+
+    def __len__(self) -> int:
+        return max(1, -(-self.count // self.width))
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder) / str(self.number)
+
+    def bounds(self, i: int) -> tuple[int, int]:
+        return i * self.width, min((i + 1) * self.width, self.count)
+
+    def parts(self, name: str) -> list[Path]:
+        return [self.path / str(i) / name for i in range(len(self))]
+
+    def gathered(self, name: str, column: str, ids: Ints) -> Ints:
+        """``column`` of any clusters, from the files ``name``."""
+        return _gathered(self.path, f"{name}:{column}", self.width, ids)
+
+
+def _gathered(folder: Path, name: str, width: int, ids: Ints) -> Ints:
+    """A column that is cut into parts of ``width``, at ``ids``. ``name``: of the file, with that of the column behind a colon."""
+    file, _, column = name.partition(":")
+    found = np.zeros(len(ids), np.int64)
+    owner = ids // width
+    for i in unique(owner).tolist():
+        mine = owner == i
+        found[mine] = load(folder / str(i) / file)[column or file][ids[mine] - i * width]
+    return found
+
+
+def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
+    """Leaves the clustered rank of every individual (``clusters/new``), and the individual of every clustered rank."""
+    folder = Path(ranges.scratch) / "clusters"
+    level = _start(session, ranges, dictionary, folder)
+    levels = [level]
+    ties = sum(_collected(session, level, ranges.folder, len(ranges)))
+    while finish < ties and len(levels) <= ROUNDS:
+        level, ties = _joined(session, level)
+        levels.append(level)
+    run(session, partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
+    for lower, upper in reversed(list(pairwise(levels))):
+        run(session, partial(_hand_down, lower=lower, upper=upper), range(len(lower)), "clustering: handing down")
+    run(session, partial(_settle, ranges=ranges, level=levels[0]), range(len(ranges)), "clustering: new ranks")
+    run(session, partial(_old_ranks, ranges=ranges), range(len(ranges)), "clustering: old ranks")
+
+
+# --- the individuals as clusters of one -----------------------------------------------------------
+
+
+def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder: Path) -> _Level:
+    """Level 0: the individuals in the order of their hashes."""
+    count = range(len(ranges))
+    run(session, partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
+    sizes = run(session, partial(_sort_hashes, ranges=ranges), count, "clustering: sorting hashes")
+    first = list(zip(count, accumulate(sizes, initial=0)))
+    run(session, partial(_place, ranges=ranges), first, "clustering: places")
+    run(session, partial(_own_place, ranges=ranges), count, "clustering: places")
+    run(session, partial(_first_ties, ranges=ranges), count, "clustering: ties")
+    return _Level(str(folder), 0, ranges.nodes, ranges.width)
+
+
+def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
+    low, high = ranges.bounds(i)
+    hashes = term_hash(dictionary.terms_of(low, high).to_pylist())
+    order = np.argsort(hashes, kind="stable")
+    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
+
+
+def _sort_hashes(i: int, *, ranges: Ranges) -> int:
+    """Sorts the ``i``-th interval of hashes; how many it has."""
+    count = len(ranges)
+    low, high = (k * HASHES // count - (HASHES >> 1) for k in (i, i + 1))
+    found = []
+    for k in range(count):
+        columns = load(ranges.folder(k) / "hashes")
+        first = int(np.searchsorted(columns["hash"], low)) if i else 0
+        last = int(np.searchsorted(columns["hash"], high)) if i + 1 < count else len(columns["hash"])
+        found.append({name: column[first:last] for name, column in columns.items()})
+    rows = joined(found, ("hash", "node"))
+    save(ranges.folder(i) / "hashed", {"node": rows["node"][np.lexsort((rows["node"], rows["hash"]))]})
+    return len(rows["node"])
+
+
+def _place(task: tuple[int, int], *, ranges: Ranges) -> None:
+    i, first = task
+    node = load(ranges.folder(i) / "hashed")["node"]
+    order = np.argsort(node)
+    save(ranges.folder(i) / "places", {"node": node[order], "place": order + first})
+
+
+def _own_place(i: int, *, ranges: Ranges) -> None:
+    files = [ranges.folder(k) / "places" for k in range(len(ranges))]
+    rows = joined(slices(files, "node", *ranges.bounds(i)), ("node", "place"))
+    save(Path(ranges.scratch) / "clusters" / "start" / str(i) / "place", {"place": rows["place"][np.argsort(rows["node"])]})
+
+
+def _first_ties(i: int, *, ranges: Ranges) -> None:
+    rows = load(ranges.folder(i) / "half_edges")
+    apart = rows["node"] != rows["neighbour"]
+    start = Path(ranges.scratch) / "clusters" / "start"
+    here, there = (_gathered(start, "place", ranges.width, rows[name][apart]) for name in ("node", "neighbour"))
+    _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
+    save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), np.zeros(0, np.int64)))
+
+
+def _leave_ties(folder: Path, here: Ints, there: Ints, weight: Ints) -> None:
+    """Leaves ties, bundled and sorted, for the parts of the next level."""
+    save(folder / "loose", _bundled_ties(here, there, weight))
+
+
+def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
+    order = np.lexsort((there, here))
+    here, there, weight = here[order], there[order], weight[order]
+    first = np.ones(len(here), np.bool_)
+    first[1:] = (here[1:] != here[:-1]) | (there[1:] != there[:-1])
+    at = np.flatnonzero(first)
+    return {"here": here[at], "there": there[at], "weight": np.add.reduceat(weight, at) if len(at) else weight}
+
+
+# --- a round --------------------------------------------------------------------------------------
+
+
+def _joined(session: SparkSession, level: _Level) -> tuple[_Level, int]:
+    """The next level, and how many ties it has (from both ends)."""
+    count = range(len(level))
+    run(session, partial(_choose, level=level), count, "clustering: closest")
+    roots = run(session, partial(_follow, level=level), count, "clustering: following")
+    first = list(zip(count, accumulate(roots, initial=0)))
+    run(session, partial(_number_roots, level=level), first, "clustering: numbering")
+    run(session, partial(_rename, level=level), count, "clustering: renaming")
+    upper = replace(level, number=level.number + 1, count=sum(roots))
+    return upper, sum(_collected(session, upper, level.path.joinpath, len(level)))
+
+
+def _choose(i: int, *, level: _Level) -> None:
+    """The closest neighbour of each cluster of part ``i``; itself where it has none."""
+    low, high = level.bounds(i)
+    ties = load(level.path / str(i) / "ties")
+    here, there = ties["here"], ties["there"]
+    size = load(level.path / str(i) / "sizes")["size"]
+    closeness = ties["weight"].astype(np.float64) / (
+        size[here - low].astype(np.float64) * level.gathered("sizes", "size", there).astype(np.float64)
+    )
+    order = np.lexsort((np.maximum(here, there), np.minimum(here, there), -closeness, here))
+    chosen, first = np.unique(here[order], return_index=True)
+    target = np.arange(low, high, dtype=np.int64)
+    target[chosen - low] = there[order][first]
+    save(level.path / str(i) / "targets", {"target": target})
+
+
+def _follow(i: int, *, level: _Level) -> int:
+    """Where the choices of part ``i`` lead to; how many of its clusters are such ends. Stops because the choices form no cycle
+    but of two, of which the lesser is the end."""
+    low, high = level.bounds(i)
+    own = np.arange(low, high, dtype=np.int64)
+
+    def step(clusters: Ints) -> Ints:
+        target = level.gathered("targets", "target", clusters)
+        back = level.gathered("targets", "target", target)
+        return np.where((back == clusters) & (target > clusters), clusters, target)
+
+    end = step(own)
+    roots = own[end == own]
+    while True:
+        further = step(end)
+        if np.array_equal(further, end):
+            break
+        end = further
+    save(level.path / str(i) / "ends", {"end": end})
+    save(level.path / str(i) / "is_root", {"is_root": np.isin(own, roots).astype(np.int64)})
+    return len(roots)
+
+
+def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
+    i, first = task
+    is_root = load(level.path / str(i) / "is_root")["is_root"]
+    save(level.path / str(i) / "numbers", {"number": first + np.cumsum(is_root) - 1})
+
+
+def _rename(i: int, *, level: _Level) -> None:
+    """Ties and sizes of part ``i`` by the numbers of the next level."""
+    folder = level.path / str(i)
+    low, high = level.bounds(i)
+    parent = level.gathered("numbers", "number", load(folder / "ends")["end"])
+    save(folder / "parents", {"parent": parent})
+    ties = load(folder / "ties")
+    here = parent[ties["here"] - low]
+    there = level.gathered("numbers", "number", level.gathered("ends", "end", ties["there"]))
+    apart = here != there
+    _leave_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
+    own, size = np.arange(low, high, dtype=np.int64), load(folder / "sizes")["size"]
+    order = np.lexsort((own, parent))
+    save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
+
+
+def _collected(session: SparkSession, level: _Level, folder: Any, count: int) -> list[int]:
+    """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
+    folders = [folder(str(i)) if level.number else folder(i) for i in range(count)]
+    return run(session, partial(_collect, level=level, folders=folders), range(len(level)), "clustering: gathering")
+
+
+def _collect(i: int, *, level: _Level, folders: Sequence[Path]) -> int:
+    low, high = level.bounds(i)
+    names = ("here", "there", "weight")
+    rows = joined(slices([folder / "loose" for folder in folders], "here", low, high), names)
+    ties = _bundled_ties(*(rows[name] for name in names))
+    save(level.path / str(i) / "ties", ties)
+    rows = joined(slices([folder / "children" for folder in folders], "parent", low, high), ("parent", "child", "size"))
+    order = np.lexsort((rows["child"], rows["parent"]))
+    parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
+    total = (
+        np.bincount(parent - low, size, minlength=high - low).astype(np.int64) if level.number else np.ones(high - low, np.int64)
+    )
+    before = np.cumsum(size) - size
+    offset = before - (np.cumsum(total) - total)[parent - low]
+    by_child = np.argsort(child)
+    save(level.path / str(i) / "sizes", {"size": total})
+    save(level.path / str(i) / "offsets", {"child": child[by_child], "offset": offset[by_child]})
+    return len(ties["here"])
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+
+def _finish(level: _Level, *, rounds: int) -> None:
+    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster of ``level`` begins."""
+    rows = joined([load(path) for path in level.parts("ties")], ("here", "there", "weight"))
+    size = joined([load(path) for path in level.parts("sizes")], ("size",))["size"]
+    forward = rows["here"] < rows["there"]
+    low, high, weight = rows["here"][forward], rows["there"][forward], rows["weight"][forward].astype(np.float64)
+    cluster = np.arange(level.count, dtype=np.int64)
+    levels, sizes = [cluster], size.astype(np.float64)
+    for _ in range(rounds):
+        low, high, weight = bundled(low, high, weight, len(sizes))
+        if not len(low):
+            break
+        number, sizes = join(low, high, weight, sizes)
+        cluster = number[cluster]
+        levels.append(cluster)
+        low, high = number[low], number[high]
+        apart = low != high
+        low, high, weight = low[apart], high[apart], weight[apart]
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    order = np.lexsort(levels)
+    begins = np.empty(level.count, np.int64)
+    begins[order] = np.cumsum(size[order]) - size[order]
+    for i in range(len(level)):
+        first, last = level.bounds(i)
+        save(level.path / str(i) / "begins", {"begin": begins[first:last]})
+
+
+def _hand_down(i: int, *, lower: _Level, upper: _Level) -> None:
+    """Where each cluster of part ``i`` of the lower level begins."""
+    rows = joined(slices(upper.parts("offsets"), "child", *lower.bounds(i)), ("child", "offset"))
+    parent = load(lower.path / str(i) / "parents")["parent"]
+    begin = upper.gathered("begins", "begin", parent) + rows["offset"][np.argsort(rows["child"])]
+    save(lower.path / str(i) / "begins", {"begin": begin})
+
+
+def _settle(i: int, *, ranges: Ranges, level: _Level) -> None:
+    clusters = Path(ranges.scratch) / "clusters"
+    place = load(clusters / "start" / str(i) / "place")["place"]
+    rank = level.gathered("begins", "begin", place)
+    save(clusters / "new" / str(i) / "rank", {"rank": rank})
+    old = np.arange(*ranges.bounds(i), dtype=np.int64)
+    order = np.argsort(rank)
+    save(ranges.folder(i) / "by_new", {"new": rank[order], "old": old[order]})
+
+
+def _old_ranks(i: int, *, ranges: Ranges) -> None:
+    files = [ranges.folder(k) / "by_new" for k in range(len(ranges))]
+    rows = joined(slices(files, "new", *ranges.bounds(i)), ("new", "old"))
+    save(Path(ranges.scratch) / "clusters" / "old" / str(i) / "old", {"old": rows["old"][np.argsort(rows["new"])]})

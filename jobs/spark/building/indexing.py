@@ -1,0 +1,140 @@
+"""`shiq index --engine spark`: builds a store on Spark and gives the result that `shiq.check.index` gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.spark.building.build import Built, Settings, build
+from jobs.spark.building.reading import Read
+from jobs.spark.session import spark_session, stop
+from jobs.store import Certificate, open_store
+from shiq import check
+from shiq.abox import ABox, abox_of, individuals_of
+from shiq.model import Assertion
+from shiq.reading import Reading
+from shiq.result import Result
+from shiq.verdict import Leftover, Verdict
+
+#: How far around a contradictory module its cause is looked for, and among how many assertions at most.
+_HOPS, _ASSERTIONS = 4, 50_000
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What was kept of A, by number alone: nobody holds it."""
+
+    insertions: int
+    size: int
+    pulled_in: int = 0
+
+    def kept(self) -> Iterator[Assertion]:
+        return iter(())
+
+
+def index(ontology: Reading, sources: list[object], store: Path, options: check.Options, answer: check.Answering) -> Result:
+    """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
+    Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found.
+
+    Conflicts are explained within what surrounds the contradictory modules: each is minimal, but there may be others.
+
+    Raises: OperationalError, UsageError.
+    """
+    session, started = spark_session(master=options.master, name="shiq index")
+    told: list[Result] = []
+
+    def certifying(built: Built) -> Certificate:
+        result, certificate = answer(found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers)
+        told.append(result)
+        issued: Certificate = certificate
+        return issued
+
+    def leftovers(read: Read) -> tuple[Leftover, ...]:
+        return (*ontology.leftovers, *read.leftovers, *check.empty_tbox(ontology.tbox))
+
+    settings = Settings(
+        reasoner=options.reasoner,
+        heap=options.heap,
+        timeout=options.timeout,
+        limit=options.max_conflicts,
+        aside="ill-typed" in options.allow,
+    )
+    try:
+        built = build(
+            session,
+            store,
+            ontology,
+            sources,
+            certifying,
+            leftovers=leftovers,
+            settings=settings,
+            progress=options.progress,
+        )
+    finally:
+        if started:
+            stop(session)
+    result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))
+    if result.verdict is Verdict.INCONSISTENT and options.max_conflicts:
+        return explained(result, store, ontology, built.certified.contradictory, options)
+    return result
+
+
+def found_of(built: Built) -> check.Found:
+    """What a result tells of ``built``."""
+    certified = built.certified
+    refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
+    return check.Found(
+        _Kept(built.counts.assertions, built.kept),
+        certified.contradictory,
+        certified.modules,
+        certified.clashes,
+        refuted,
+        dict(certified.verdicts),
+        certified.undecided,
+        certified.shapes,
+        certified.shapes,
+        (),
+        refuted,
+        not refuted,
+    )
+
+
+def _ledger(read: Read) -> Counter[str]:
+    return Counter(read.ledger)
+
+
+def explained(
+    result: Result, store: Path, ontology: Reading, groups: Sequence[tuple[str, ...]], options: check.Options
+) -> Result:
+    """``result`` with the conflicts among the assertions around ``groups``: what is inconsistent there is so in A."""
+    with open_store(store) as opened:
+        about = LocalKnowledgeBase.from_store(opened).add_set(ABox(), ABox(), "none")
+        individuals = dict.fromkeys(i for group in groups for i in group)
+        assertions: dict[Assertion, None] = {}
+        asked: set[str] = set()
+        settings: dict[str, Any] = {
+            "reasoner": options.reasoner,
+            "allow": options.allow,
+            "heap": options.heap,
+            "timeout": options.timeout,
+            "max_conflicts": options.max_conflicts,
+        }
+        for _ in range(_HOPS):
+            new = [i for i in individuals if i not in asked]
+            if not new or len(assertions) > _ASSERTIONS:
+                break
+            asked.update(new)
+            for found in about.about_all(new).values():
+                assertions.update(dict.fromkeys(found))
+            part = check.certify([ontology.tbox], [abox_of(assertions)], **settings)
+            if part.verdict is Verdict.INCONSISTENT and part.conflicts:
+                decided = part.evidence.decided
+                here = decided["contradictory"] + decided.get(Verdict.INCONSISTENT.value, 0)
+                more = max(0, result.more_conflicts - here) + part.more_conflicts
+                return replace(result, conflicts=part.conflicts, more_conflicts=more, complete=False)
+            individuals.update(dict.fromkeys(i for a in assertions for i in individuals_of(a)))
+    return result

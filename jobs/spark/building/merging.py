@@ -1,0 +1,140 @@
+"""Merge classes of A (THEORY.md 2.3): ranges report what overfull elements make one class, the driver goes on from there.
+
+As long as every class has one element, each range is asked by itself. Where some are united, the driver asks the classes that
+grew, over the rows of their members alone, with the same code as the engine `local`. That is little where a TBox bounds little;
+where most of A falls into one class (UOBM under the clausal criterion) it is most of A's role assertions, and the driver's
+memory has to hold them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from jobs.engines.base import StoreBase
+from jobs.engines.calculus import Calculus
+from jobs.engines.columns import Columns, Ints, distinct
+from jobs.engines.counting import Counts
+from jobs.engines.graph import Graph
+from jobs.engines.grouping import Grouping, grouping
+from jobs.engines.index import ElementLabels, Index, alone
+from jobs.spark.building.files import run
+from jobs.spark.building.tables import Ranges
+from jobs.spark.building.told import Rules
+from jobs.spark.worker import StoreKey, kept
+from jobs.store import Store
+from jobs.store.tables import read_labels
+from pyspark.sql import SparkSession
+from shiq.roles import Role, RoleBox, role_box
+from simplify import simplify
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A store whose index is on disk, but not its manifest: what a task opens to ask for more than labels."""
+
+    store: StoreKey
+    rules: Rules
+    stage: str
+    negated_roles: frozenset[Role] = frozenset()
+    negated_properties: frozenset[str] = frozenset()
+
+    def opened(self) -> tuple[StoreBase, Index, RoleBox]:
+        """The base, its index, and the roles; a worker keeps them."""
+        return kept("index", (self.rules.build, self.stage), self._open)
+
+    def _open(self) -> tuple[StoreBase, Index, RoleBox]:
+        store = Store(Path(self.store.path), self.store.manifest)
+        base = StoreBase(store)
+        simplified = simplify(self.rules.tbox, self.rules.extra)
+        labels = read_labels(store.table("labels").all())
+        index = Index(
+            self.rules.extra,
+            simplified,
+            Calculus(simplified.clauses, base.names, labels),
+            _grouping(store, "same"),
+            _grouping(store, "equal"),
+            _grouping(store, "merged"),
+            ElementLabels(store.table("elements")),
+            self.negated_roles,
+            self.negated_properties,
+            False,
+            len(labels),
+        )
+        return base, index, role_box(self.rules.tbox.axioms)
+
+
+def _grouping(store: Store, name: str) -> Grouping:
+    return Grouping(store.table(name), store.table(f"{name}_members"))
+
+
+def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
+    """The elements whose least node is in range ``i``."""
+    table = base.store.table("elements")
+    name = ranges.file(i)
+    for file in table.version.files:
+        if file.path.endswith(name):
+            found: Ints = pq.read_table(base.store.path / file.path, columns=["element"])["element"].to_numpy()
+            return found
+    return np.zeros(0, np.int64)
+
+
+class _Asked(Counts):
+    """Merge classes from given unions on."""
+
+    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
+        """What ``classes``, asked one by one, make one class: elements by key."""
+        self.graph.expand(self.members(classes))
+        self._sync()
+        found = [self._together(clause, classes) for clause in self.calculus.space.m_type]
+        first, second = (np.concatenate([np.zeros(0, np.int64), *(pair[k] for pair in found)]) for k in (0, 1))
+        return self.graph.key[first], self.graph.key[second]
+
+    def close(self, first: Ints, second: Ints) -> Grouping:
+        """The classes that follow from first[i] and second[i] being in one."""
+        numbers = self.graph.locate(first), self.graph.locate(second)
+        self._sync()
+        self._merge(self._union(*numbers))
+        reps = self.graph.reps()
+        class_, key = self.class_of[reps], self.graph.key[reps]
+        _, which, _ = distinct(class_)
+        least = np.full(int(which.max()) + 1 if len(which) else 0, np.iinfo(np.int64).max, np.int64)
+        np.minimum.at(least, which, key)
+        return grouping(key, least[which])
+
+
+def merge_classes(session: SparkSession, ranges: Ranges, indexed: Indexed) -> Grouping:
+    """The merge classes that have several elements."""
+    calculus = indexed.rules.calculus()
+    nothing = np.zeros(0, np.int64)
+    if not calculus.space.m_type:
+        return grouping(nothing, nothing)
+    found = run(session, partial(_overfull, ranges=ranges, indexed=indexed), range(len(ranges)), "merge classes")
+    first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
+    if not len(first):
+        return grouping(nothing, nothing)
+    base, index, roles = indexed.opened()
+    return _Asked(index.calculus, _graph(base, index, roles)).close(first, second)
+
+
+def _graph(base: StoreBase, index: Index, roles: RoleBox) -> Graph:
+    return Graph(alone(base), roles, index.equal, index.labels.of, index.merged)
+
+
+def _overfull(i: int, *, ranges: Ranges, indexed: Indexed) -> tuple[Ints, Ints]:
+    base, index, roles = indexed.opened()
+    graph = _graph(base, index, roles)
+    elements = graph.locate(elements_of(base, ranges, i))
+    first, second = _Asked(index.calculus, graph).pairs(elements)
+    apart = first != second
+    pairs = np.unique(np.stack([first[apart], second[apart]], axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def grouping_tables(name: str, found: Grouping) -> dict[str, Columns]:
+    """The columns of a grouping's two tables."""
+    by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
+    return {name: by_member, f"{name}_members": by_group}
