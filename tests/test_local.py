@@ -388,7 +388,7 @@ def chains(count: int) -> ABox:
 def reads_of_a_check(store: Store) -> tuple[int, int]:
     """How many row groups and rows one small batch reads in a cold process."""
     local = LocalKnowledgeBase.from_store(store)
-    batch = abox_of([ClassAssertion(A, "urn:n7/3"), ObjectPropertyAssertion(R, "urn:n7/5", "urn:fresh")])
+    batch = abox_of([ClassAssertion(A, "urn:n1/3"), ObjectPropertyAssertion(R, "urn:n1/5", "urn:fresh")])
     add_set = local.add_set(batch, ABox())
     assert (len(add_set.modules), add_set.size > 0, list(add_set.contradictory)) == (2, True, [])
     return store.reads.row_groups, store.reads.rows
