@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo test setup lint test-slow test-differential clean
+.PHONY: demo test setup lint test-slow test-differential test-graphframes peers clean
 
 setup: $(VENV)/.installed
 
@@ -47,6 +47,18 @@ test-slow: setup
 # Random SHIQ(D) ontologies against HermiT from scratch: make test-differential SEEDS=0:20000
 test-differential: setup
 	$(BIN)/python -m jobs.evaluation.differential --seeds $(SEEDS)
+
+# All tests of the engine graphframes: make test-graphframes JAR=…/graphframes-spark4_2.13-….jar
+JAR ?=
+test-graphframes: setup
+	@test -f "$(JAR)" || { echo "name GraphFrames' JVM core: make test-graphframes JAR=PATH (public Maven: io.graphframes:graphframes-spark4_2.13)"; exit 1; }
+	SHIQ_GRAPHFRAMES_JAR="$(abspath $(JAR))" $(BIN)/python -m pytest -m graphframes
+
+# Other reasoners for `shiq evaluate --peers`, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
+# come only with: make peers PEERS=--accept-agpl
+PEERS ?=
+peers: setup
+	$(BIN)/python -m jobs.evaluation.peers.install $(PEERS)
 
 clean:
 	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -104,10 +104,25 @@ engine_option = click.option(
     type=Nearest(list(ENGINES)),
     default="local",
     show_default=True,
-    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), or spark (in tasks).",
+    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), or "
+    "graphframes (by message passing over the whole graph).",
 )
 master_option = click.option(
     "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
+)
+
+
+def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
+    if jar:
+        os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
+
+
+jar_option = click.option(
+    "--graphframes-jar",
+    metavar="JAR",
+    callback=_name_jar,
+    expose_value=False,
+    help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, public Maven is asked.",
 )
 
 
@@ -125,6 +140,7 @@ def cli() -> None:
 @click.argument("more", nargs=-1)
 @common
 @engine_option
+@jar_option
 def certify(ontology: str, more: tuple[str, ...], engine: str, **options: Any) -> int:
     """Is TBox + ABox consistent by itself? Both may share a file."""
     from shiq.check import certify as run
@@ -161,6 +177,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: A
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @criterion_option
 @engine_option
+@jar_option
 @master_option
 @common
 def check(
@@ -312,8 +329,10 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @click.option("--peers", default="", metavar="P,…", help="Reasoners to run beside: pellet, openllet, hermit, konclude.")
 @click.option("--criteria", default="clausal,definition7,none", show_default=True, metavar="C,…")
 @click.option("--engines", default="", metavar="E,…", help="Default: local, memory for small data, spark.")
-@click.option("--variant", "variants", multiple=True, metavar="NAME", help="Only data sets with this in their names; repeatable.")
-@click.option("--batch", "batches", multiple=True, metavar="NAME", help="Only batches with this in their names; repeatable.")
+@click.option(
+    "--variant", "variants", multiple=True, metavar="PATTERN", help="Only data sets with this in their names; repeatable."
+)
+@click.option("--batch", "batches", multiple=True, metavar="PATTERN", help="Only batches with this in their names; repeatable.")
 @click.option("--slices", type=click.IntRange(0, 20), default=2, show_default=True, help="Twentieths of the data to hold out.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of batches and generated data.")
 @click.option("--limit", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="S", help="Seconds for one run.")

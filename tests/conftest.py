@@ -32,7 +32,8 @@ def spark() -> Iterator[SparkSession]:
     assert pyspark
     from jobs.spark.session import spark_session, stop
 
-    session, started = spark_session(master="local[2]", name="shiq-tests")
+    jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
+    session, started = spark_session(master="local[2]", settings={"spark.jars": jar} if jar else None, name="shiq-tests")
     yield session
     if started:
         stop(session)

@@ -13,19 +13,18 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.engine import CRITERIA
-from jobs.engines.base import Base, LessBase, StoreBase, array_base
+from jobs.engines.base import LessBase, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.columns import Columns, Ints, array_table, contained, is_in, unique
+from jobs.engines.columns import Columns, Ints, is_in, unique
 from jobs.engines.graph import Graph, flags
-from jobs.engines.index import Index, stored_index, vocabulary_of
+from jobs.engines.index import Index, stored_index
 from jobs.engines.labels import EMPTY_ID
+from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.published import everything
-from jobs.engines.rows import ROW_COLUMNS
 from jobs.engines.touched import Touched, touched_by
-from jobs.engines.whole import Whole, batch_of, split
+from jobs.engines.whole import Whole
 from jobs.graphframes.closure import Clausal, Closed
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
@@ -36,10 +35,8 @@ from jobs.graphframes.rules import label_text
 from jobs.graphframes.world import World
 from jobs.store import Store
 from shiq.abox import ABox
-from shiq.errors import UsageError
 from shiq.model import TBox
-from shiq.roles import RoleBox, role_box
-from simplify import SimplifiedTBox, simplify
+from shiq.roles import role_box
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class GraphFramesAddSet(LocalAddSet):
 
     def components(self, count: int, first: Ints, second: Ints) -> Ints:
         """The least number of its component for each of 0 … count-1."""
-        with running(self.spark):
+        with running(self.spark, count + len(first)):
             vertex, least = components(self.spark, first, second)
         found = np.arange(count, dtype=np.int64)
         found[vertex] = least
@@ -58,80 +55,50 @@ class GraphFramesAddSet(LocalAddSet):
 
 
 @dataclass(frozen=True, eq=False)
-class GraphFramesKnowledgeBase:
+class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     """(T, A) as a graph. See `abox_ops.engine.KnowledgeBase`.
 
     Raises `OperationalError` where GraphFrames' JVM core is not to be had, a Spark job fails, or a certificate does.
     """
 
-    source: TBox
-    base: Base
-    roles: RoleBox
-    spark: SparkSession
-
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
         """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
-        return cls(tbox, array_base(abox), role_box(tbox.axioms), session())
+        session()
+        return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
     def from_store(cls, store: Store) -> GraphFramesKnowledgeBase:
         """Opens the snapshot of ``store``, with the told literals that it holds."""
-        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms), session())
+        session()
+        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms))
 
-    def __len__(self) -> int:
-        return len(self.base)
+    @cached_property
+    def spark(self) -> SparkSession:
+        return session()
 
     @cached_property
     def index(self) -> Index:
+        """What the store holds, or what message passing finds."""
         if isinstance(self.base, StoreBase):
             return stored_index(self.source, self.roles, self.base)
-        with running(self.spark):
+        with running(self.spark, len(self)):
             return build_index(self.spark, self.source, self.roles, self.base)
 
-    @property
-    def simplified(self) -> SimplifiedTBox:
-        return self.index.simplified
-
-    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> GraphFramesAddSet:
-        """See `abox_ops.engine.KnowledgeBase.add_set`. Less deletions, everything is worked out anew."""
-        if criterion not in CRITERIA:
-            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
-        batch = batch_of(self.base, insertions, self.base.names.copy())
-        held, lacked = split(self.base, batch)
-        removed = self._removed(deletions, held)
-        if removed is not None:
-            less = GraphFramesKnowledgeBase(self.source, LessBase(self.base, removed), self.roles, self.spark)
-            return less.add_set(insertions, ABox(), criterion)
-        whole = Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
-        return self._insert(whole, criterion)
-
-    def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
-        """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
-        if not len(deletions):
-            return None
-        gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
-        for name, rows in gone.items():
-            columns = ROW_COLUMNS[name]
-            again = contained([rows[c] for c in columns], [held[name][c] for c in columns])
-            gone[name] = {c: column[~again] for c, column in rows.items()}
-        return gone if any(len(rows["node"]) for rows in gone.values()) else None
+    def _less(self, removed: dict[str, Columns]) -> GraphFramesKnowledgeBase:
+        """This less the ``removed`` rows: worked out anew."""
+        return GraphFramesKnowledgeBase(self.source, LessBase(self.base, removed), self.roles)
 
     def _insert(self, whole: Whole, criterion: str) -> GraphFramesAddSet:
-        index = self.index
-        classes = unique(whole.inserted["class_assertions"].columns["class"])
-        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        known = set(index.extra)
-        extra = (*index.extra, *(x for x in brought if x not in known))
-        simplified = index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
-        touched = touched_by(whole, self.roles)
+        index, touched = self.index, touched_by(whole, self.roles)
+        simplified = self._simplified_with(whole)
         if criterion == "none":
             calculus = Calculus(simplified.clauses, whole.names)
             graph = Graph(whole, self.roles, index.same, _no_labels)
             found = everything(index, calculus, graph, touched)
         elif criterion == "definition7":
             calculus = Calculus(simplified.definition4_clauses, whole.names)
-            with running(self.spark):
+            with running(self.spark, len(self) + whole.insertions):
                 closed, remedies = published(self.spark, index, simplified, calculus, whole, self.roles, touched)
             graph = Graph(whole, self.roles, index.same, _no_labels)
             found = _found(closed, calculus, graph, touched)
@@ -139,7 +106,7 @@ class GraphFramesKnowledgeBase:
             found.remedies += [(n, name, positive) for n, (_, name, positive) in zip(number, remedies)]
         else:
             calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
-            with running(self.spark):
+            with running(self.spark, len(self) + whole.insertions):
                 world = self._world(whole, calculus, grown=len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses))
                 closed = Clausal(index, world, touched).run()
             found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)

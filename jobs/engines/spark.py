@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from jobs.spark.checking import Batch, Closed, Figures
+    from jobs.spark.deciding import Decided
 
 
 @dataclass(eq=False)
@@ -121,8 +122,9 @@ class SparkKnowledgeBase:
         removed = read_batch(session, deletions, base.tbox, key, scope="d", aside=False) if deletions else None
         if removed is not None:
             self._held.append(removed)
-        plan = planned(self.local, key, added, removed, criterion=options.criterion)
-        batch, run = batch_of(session, plan, added, removed, _last_node(store))
+        gone = None if removed is None or removed.is_empty else removed
+        plan = planned(self.local, key, added, gone, criterion=options.criterion)
+        batch, run = batch_of(session, plan, added, gone, _last_node(store))
         self._held.append(batch)
         clock.stage("reading the batch")
 
@@ -141,14 +143,14 @@ class SparkKnowledgeBase:
             len(set(closed.joint.values())),
             added.row_groups + (removed.row_groups if removed else 0),
             added.rows + (removed.rows if removed else 0),
-            total.row_groups,
-            total.rows,
+            closed.row_groups,
+            closed.rows,
         )
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
         if refuted and options.max_conflicts:
-            explained = _Explaining(self.local, base, batch, closed, asking, answers.inconsistent, bad)
-            explained.run(decider, options, deadline, removed)
+            explained = _Explaining(self.local, base, batch, closed, asking, answers, bad)
+            explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
             SparkAddSet(batch, closed, self.local),
@@ -275,7 +277,7 @@ class _Explaining:
     batch: Batch
     closed: Closed
     asking: Any
-    inconsistent: Mapping[str, Answer]
+    answers: Decided
     bad: set[int]
     conflicts: Sequence[Any] = ()
     unexplained: int = 0
@@ -319,7 +321,7 @@ class _Explaining:
         return abox_of_rows(removed.frame.select(SCHEMA.names).toArrow())
 
     def _remember(self, decider: Decider, found: AddSet) -> None:
-        """Takes over what the executors said of inconsistent shapes."""
+        """Takes over what the executors said of shapes."""
         if self.batch.plan.whole or self.batch.plan.extra:
             return
         from jobs.spark.kernel import shape_name
@@ -329,9 +331,11 @@ class _Explaining:
         for module in found.modules:
             shape = shapes.shape(module.module)
             if shape not in answers:
-                answer = self.inconsistent.get(shape_name(shape))
-                if answer is not None:
-                    answers[shape] = answer
+                name = shape_name(shape)
+                if name in self.answers.consistent:
+                    answers[shape] = Answer(Verdict.CONSISTENT)
+                elif name in self.answers.inconsistent:
+                    answers[shape] = self.answers.inconsistent[name]
 
     def _fetched(self, closed: Closed, bad: set[int]) -> list[Assertion]:
         from jobs.spark.rows import assertions_of

@@ -22,7 +22,7 @@ from shiq.verdict import Verdict
 
 MANIFEST = "store.json"
 FORMAT = "shiq-store"
-VERSION = 1
+VERSION = 2
 TABLES = "tables"
 
 

@@ -20,8 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
 from abox_ops.normal import normalise
-from abox_ops.told import EMPTY, clashes
+from abox_ops.told import EMPTY, Label, clashes
 from jobs.engines.base import Names
 from jobs.engines.columns import Columns, array_table
 from jobs.engines.graph import NameLiteral
@@ -53,7 +55,6 @@ from jobs.store.schema import KIND_CLASS, SCHEMAS, commit_parts, write_part
 from jobs.store.tables import clauses_hash, complex_text, label_rows
 from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
-from pyspark.sql import SparkSession
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
@@ -150,14 +151,17 @@ def _sees(mark: str) -> tuple[str, bool]:
 class _Stages:
     progress: Callable[[str, int, int], None] | None
     seconds: dict[str, float] = field(default_factory=dict)
+    _stage: str = ""
     _last: float = field(default_factory=time.perf_counter)
 
-    def done(self, name: str) -> None:
+    def begin(self, name: str) -> None:
+        """Books the time so far to the stage before, and begins ``name``."""
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
-        self._last = now
-        if self.progress is not None:
-            self.progress(name, len(self.seconds), 0)
+        if self._stage:
+            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._last
+        self._stage, self._last = name, now
+        if name and self.progress is not None:
+            self.progress(name, 0, 0)
 
 
 @dataclass
@@ -171,8 +175,9 @@ class _Build:
 
     def run(self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]) -> Built:
         session, stages = self.session, self.stages
+        stages.begin("reading")
         found = read(session, sources, self.ontology, self.scratch, self.settings.chunk_bytes, self.settings.aside)
-        stages.done("reading")
+        stages.begin("numbering")
         dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
         names = all_names(found.summaries)
         ranges = Ranges(
@@ -187,30 +192,27 @@ class _Build:
         )
         number_rows(session, dictionary, found.chunks, found.summaries, names, ranges.order)
         ranges = self._numbered(ranges, dictionary, found, names)
-        stages.done("numbering")
+        stages.begin("writing tables")
         written = write_ranges(session, ranges, dictionary, names)
         rare = _Rare(found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms))
         counts = _counts(written, rare)
-        stages.done("writing tables")
+        stages.begin("told literals")
         rules = Rules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
         told = tell(session, ranges, rules, rare.told())
         labels = sorted({EMPTY, *distinct_labels(session, ranges, told)})
-        stages.done("told literals")
+        stages.begin("writing tables")
         tables = {name: [w.files[name] for w in written if name in w.files] for name in SCHEMAS}
         tables["elements"] = write_elements(session, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
         small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
         small |= grouping_tables("merged", grouping(np.zeros(0, np.int64), np.zeros(0, np.int64)))
         tables |= self._small(small, ranges)
-        stages.done("writing tables")
-        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
-        indexed = Indexed(StoreKey(ranges.store, self.rebuild.unfinished(versions, counts)), rules, "told", *rare.negated())
+        stages.begin("merge classes")
+        indexed = Indexed(self._key(tables, counts), rules, "told", *rare.negated())
         merged = merge_classes(session, ranges, indexed)
         tables |= self._small(grouping_tables("merged", merged), ranges)
-        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
-        key = StoreKey(ranges.store, self.rebuild.unfinished(versions, counts))
-        indexed = replace(indexed, store=key, stage="merged")
-        stages.done("merge classes")
+        indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
+        stages.begin("certifying")
         certified = certify(
             session,
             ranges,
@@ -220,20 +222,13 @@ class _Build:
             timeout=self.settings.timeout,
             limit=self.settings.limit,
         )
-        stages.done("certifying")
+        stages.begin("writing tables")
         kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         built = Built(found, certified, counts, kept, stages.seconds)
-        document = {
-            "extra": [encode(x) for x in rules.extra],
-            "negated_roles": sorted([role.iri, role.inverted] for role in indexed.negated_roles),
-            "negated_properties": sorted(indexed.negated_properties),
-            "contradictory": any(map(clashes, labels)),
-            "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),
-        }
-        store = self.rebuild.path
-        committed = {name: commit_parts(store, name, tables[name]) for name in SCHEMAS}
-        self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certifying(built)).close()
-        stages.done("writing tables")
+        committed = {name: commit_parts(self.rebuild.path, name, tables[name]) for name in SCHEMAS}
+        document, certificate = _document(indexed, labels), certifying(built)
+        self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certificate).close()
+        stages.begin("")
         return built
 
     def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Read, names: Mapping[int, Sequence[str]]) -> Ranges:
@@ -243,6 +238,11 @@ class _Build:
         if is_local(near):
             return ranges
         return renumber(self.session, ranges, dictionary, found, names, near, self.settings.finish)
+
+    def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: Counts) -> StoreKey:
+        """By what tasks open what is written so far."""
+        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
+        return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
 
     def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:
         """Writes tables that the driver holds, a file each; an empty one has none."""
@@ -314,6 +314,18 @@ def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[i
         return found
     ranks: list[int] = new_ranks(ranges, np.array(found, np.int64)).tolist()
     return ranks
+
+
+def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
+    """What `jobs.store.tables.index_document` says of the same index."""
+    rules = indexed.rules
+    return {
+        "extra": [encode(x) for x in rules.extra],
+        "negated_roles": sorted([role.iri, role.inverted] for role in indexed.negated_roles),
+        "negated_properties": sorted(indexed.negated_properties),
+        "contradictory": any(map(clashes, labels)),
+        "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),
+    }
 
 
 def _by_id(told: Told) -> Grouping:

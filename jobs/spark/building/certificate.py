@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from pyspark.sql import SparkSession
+
 from abox_ops.shapes import Shapes
 from abox_ops.told import Label
 from jobs.engines.base import StoreBase
@@ -34,7 +36,6 @@ from jobs.spark.building.merging import Indexed, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.worker import kept
 from jobs.store.numbering import spread
-from pyspark.sql import SparkSession
 from shiq.datatypes import DataTheory
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Module

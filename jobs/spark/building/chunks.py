@@ -20,10 +20,11 @@ from typing import BinaryIO, cast
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
 from jobs.engines.columns import Ints
 from jobs.spark.building.files import placed, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from pyspark.sql import SparkSession
 from shiq.abox import ABox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
@@ -314,7 +315,3 @@ def rejects_of(source: str, summaries: Collection[Summary]) -> tuple[list[Leftov
     if total > len(shown):
         shown.append(Leftover("malformed", f"{total - len(shown)} more lines like those above", source, count=total - len(shown)))
     return shown, total
-
-
-def literal_at(columns: dict[str, pa.Array], i: int) -> Literal:
-    return Literal(*(columns[name][i].as_py() for name in ("lexical", "datatype", "language")))

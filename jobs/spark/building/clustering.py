@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pyspark.sql import SparkSession
+
 from jobs.engines.columns import Columns, Ints, unique
 from jobs.spark.building.dictionary import Dictionary, number_rows
 from jobs.spark.building.files import joined, load, run, save, slices
@@ -23,7 +25,6 @@ from jobs.spark.building.reading import Read
 from jobs.spark.building.tables import HASHES, Ranges, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
 from jobs.store.schema import term_hash
-from pyspark.sql import SparkSession
 
 #: So many ties (from both ends) are left to one task.
 FINISH = 1 << 22

@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from jobs.engines.columns import Columns, Ints
 from pyspark.sql import SparkSession
+
+from jobs.engines.columns import Columns, Ints
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
 from jobs.engines.base import StoreBase
 from jobs.engines.calculus import Calculus
 from jobs.engines.columns import Columns, Ints, distinct
@@ -27,7 +29,6 @@ from jobs.spark.building.told import Rules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
 from jobs.store.tables import read_labels
-from pyspark.sql import SparkSession
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 

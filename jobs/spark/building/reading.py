@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, rejects_of
 from jobs.spark.building.files import run
-from pyspark.sql import SparkSession
 from shiq.abox import ABox, abox_of
 from shiq.check import without_ill_typed
 from shiq.errors import InputError

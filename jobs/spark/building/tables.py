@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
 from jobs.engines.columns import Columns, Ints, distinct, is_in, row_codes
 from jobs.spark.building.chunks import folder_of
 from jobs.spark.building.dictionary import Dictionary
@@ -18,7 +20,6 @@ from jobs.spark.building.files import distinct_rows, joined, load, run, save, sl
 from jobs.store.manifest import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, term_hash, write_part
-from pyspark.sql import SparkSession
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
 HASHES = 1 << 64

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
 from abox_ops.told import Label
 from jobs.engines.base import Names
 from jobs.engines.calculus import Calculus, distinct_values
@@ -36,7 +38,6 @@ from jobs.spark.worker import kept
 from jobs.store.manifest import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
-from pyspark.sql import SparkSession
 from shiq.abox import Interner
 from shiq.model import Literal, TBox
 from simplify import simplify

@@ -1,0 +1,426 @@
+"""``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other reasoners do on the same questions.
+
+Every run is a process of its own (`jobs.evaluation.evaluate_process`), one after the other. Ours: a store is built and certified
+for each base, then each batch is checked against it, with every criterion and engine. Peers: load, first check and batch in one
+process, or all of it from scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not tried
+again on the same base, unless it crashed at the batch only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from abox_ops.engine import CRITERIA
+from jobs.evaluation import evaluate_data as data
+from jobs.evaluation.evaluate_compare import Comparison, compare
+from jobs.evaluation.evaluate_data import Batch, Dataset
+from jobs.evaluation.evaluate_process import Metered, metered
+from jobs.evaluation.evaluate_record import BASE, INCREMENTAL, OWN, SCHEMA_VERSION, Run, machine, problems
+from jobs.evaluation.peers import PEERS, Absent, find
+from jobs.evaluation.peers.documents import write_document
+from jobs.evaluation.peers.drivers import Question, command, told
+from shiq.check import ENGINES
+from shiq.errors import OperationalError, UsageError
+from shiq.reading import Reading
+from shiq.reasoner.limits import check_heap
+
+#: Engines that are evaluated unless others are named, as far as they exist.
+DEFAULT_ENGINES = ("local", "memory", "spark")
+#: Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt by every process.
+MEMORY_ASSERTIONS = 200_000
+
+#: The share of a run's limit after which deciding gives up, so that A_add is known even where deciding takes too long.
+DECIDING_SHARE = 0.25
+
+#: Called with what is being done, runs done, and runs in all as far as they are known.
+Progress = Callable[[str, int, int], None]
+Save = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how many of the data's own slices;
+    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that count; () for all."""
+
+    family: str
+    universities: tuple[int, ...] = (1,)
+    data: Path | None = None
+    peers: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ("clausal", "definition7", "none")
+    engines: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    batches: tuple[str, ...] = ()
+    reasoner: str = "auto"
+    seed: int = 1
+    slices: int = 2
+    limit: float = 300.0
+    heap: str = "4g"
+    work: Path | None = None
+
+    def __post_init__(self) -> None:
+        for given, known, what in (
+            ((self.family,), data.FAMILIES, "data set"),
+            (self.criteria, CRITERIA, "criterion"),
+            (self.peers, PEERS, "peer"),
+            (self.engines, ENGINES, "engine"),
+        ):
+            for name in given:
+                if name not in known:
+                    near = difflib.get_close_matches(name, list(known), 1, 0)
+                    raise UsageError(f"unknown {what} {name!r}", f"Did you mean {near[0]!r}? Known: {', '.join(known)}.")
+        if not self.universities or min(self.universities) < 1:
+            raise UsageError("universities are numbers from 1", "Write 1, or 1,5.")
+        for pattern in (*self.variants, *self.batches):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise UsageError(f"not a regular expression: {pattern!r} ({error})", "Write a part of a name.") from None
+        check_heap(self.heap)
+
+    @property
+    def used_engines(self) -> tuple[str, ...]:
+        return self.engines or tuple(name for name in DEFAULT_ENGINES if name in ENGINES)
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    """Settings from the command line's options, whose lists are words with commas between them. Raises UsageError."""
+    values = dict(options)
+    for name in ("peers", "criteria", "engines"):
+        values[name] = tuple(word.strip() for word in values[name].split(",") if word.strip())
+    try:
+        values["universities"] = tuple(int(word) for word in values["universities"].split(","))
+    except ValueError:
+        raise UsageError(f"not numbers of universities: {values['universities']!r}", "Write 1, or 1,5.") from None
+    return Settings(**values)
+
+
+@dataclass
+class _Tried:
+    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after it checked the base, may live
+    with the next one."""
+
+    failed: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    def note(self, key: tuple[object, ...], run: Run) -> Run:
+        if run.outcome == "limit" or (run.outcome == "crash" and (run.is_own or not run.base_verdict)):
+            self.failed.setdefault(key, f"{run.outcome} on batch {run.batch}")
+        return run
+
+
+def evaluate(settings: Settings, progress: Progress | None = None, save: Save | None = None) -> dict[str, Any]:
+    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every batch, since it may take hours.
+
+    Raises UsageError, OperationalError for what stands in the way of all of it.
+    """
+    folder = settings.work or Path(tempfile.mkdtemp(prefix="shiq-evaluate-"))
+    try:
+        return _Evaluation(settings, folder, progress or (lambda *_: None), save or (lambda _: None)).run()
+    finally:
+        if settings.work is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Evaluation:
+    def __init__(self, settings: Settings, folder: Path, progress: Progress, save: Save) -> None:
+        self.settings = settings
+        self.folder = folder
+        self.progress = progress
+        self.save = save
+        self.began = time.time()
+        self.runs: list[Run] = []
+        self.batches: dict[tuple[str, str], Batch] = {}
+        self.datasets: dict[str, Dataset] = {}
+        self.tried = _Tried()
+        self.stores: dict[Path, tuple[Path, Run]] = {}
+        self.readings: dict[Path, Reading] = {}
+
+    def run(self) -> dict[str, Any]:
+        found = data.datasets(
+            self.settings.family,
+            self.settings.universities,
+            self.settings.data,
+            self.settings.seed,
+            self.folder / "generated",
+        )
+        for dataset in found:
+            if _named(dataset.name, self.settings.variants):
+                self._dataset(dataset)
+        if not self.datasets:
+            raise UsageError("no data set is left", "Name others by --variant, or none.")
+        return self._document(compare(self.runs, self._arbitrate))
+
+    def _document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+        return document(self.datasets, self.batches, self.runs, comparisons, self.settings, self.began)
+
+    def _dataset(self, dataset: Dataset) -> None:
+        self.datasets[dataset.name] = dataset
+        self.progress(f"{dataset.name}: drawing batches", len(self.runs), 0)
+        own = self.folder / _file_name(dataset.name)
+        for batch in list(data.batches(dataset, own, self.settings.seed, self.settings.slices)):
+            if not _named(batch.name, self.settings.batches):
+                continue
+            self.batches[(dataset.name, batch.name)] = batch
+            self._own_runs(dataset, batch)
+            for name in self.settings.peers:
+                self._add(self._peer_run(dataset, batch, name))
+            self.save(self._document(compare(self.runs)))
+
+    def _add(self, run: Run) -> Run:
+        self.runs.append(run)
+        return run
+
+    # --- ours -----------------------------------------------------------------------------------------
+
+    def _own_runs(self, dataset: Dataset, batch: Batch) -> None:
+        for criterion, engine in self._combinations(batch):
+            store, base = self._store(dataset, batch)
+            self._say(dataset, batch, f"{criterion}, {engine}")
+            self._add(self._check(dataset, batch, store, base, criterion, engine))
+
+    def _combinations(self, batch: Batch) -> Iterator[tuple[str, str]]:
+        """Criteria and engines for a batch: what costs the same for every batch is not measured with all of them."""
+        large = batch.name.startswith("5 %")
+        for criterion in self.settings.criteria:
+            if criterion == "none" and not (large or batch.name == "1"):
+                continue
+            for engine in self.settings.used_engines:
+                if engine == "local" or (large and (engine != "memory" or batch.assertions <= MEMORY_ASSERTIONS)):
+                    yield criterion, engine
+
+    def _store(self, dataset: Dataset, batch: Batch) -> tuple[Path, Run]:
+        """The store of the batch's base, built once; the run that built it is recorded under `BASE`."""
+        if batch.base in self.stores:
+            return self.stores[batch.base]
+        self._say(dataset, batch, "building the base")
+        store = batch.base.with_suffix(".kg")
+        task = {"action": "index", "tbox": [str(dataset.tbox)], "abox": [str(batch.base)], "store": str(store)}
+        name = BASE if not batch.is_slice else f"{BASE} without {batch.name}"
+        blank = Run(dataset.name, OWN, "clausal", "local", name, assertions=batch.assertions, universities=dataset.universities)
+        run = self._worker(blank, dataset, task)
+        run = replace(run, assertions=batch.assertions, insertions=0, prepare_seconds=run.step_seconds, step_seconds=None)
+        run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None)
+        if not batch.is_slice:
+            self._add(run)
+        self.stores[batch.base] = (store, run)
+        return store, run
+
+    def _check(self, dataset: Dataset, batch: Batch, store: Path, base: Run, criterion: str, engine: str) -> Run:
+        blank = Run(
+            dataset.name,
+            OWN,
+            criterion,
+            engine,
+            batch.name,
+            assertions=batch.assertions,
+            insertions=batch.insertions,
+            expected=batch.expected,
+            base_verdict=base.verdict,
+            universities=dataset.universities,
+        )
+        if base.outcome != "answered":
+            return replace(blank, outcome="skipped", note=f"the base could not be built: {base.outcome} {base.note}")
+        key = (batch.base, OWN, criterion, engine)
+        if key in self.tried.failed:
+            return replace(blank, outcome="skipped", note=self.tried.failed[key])
+        task = {"action": "check", "store": str(store), "insertions": [str(batch.file)], "criterion": criterion, "engine": engine}
+        run = self._worker(blank, dataset, task)
+        return self.tried.note(
+            key, replace(run, prepare_seconds=base.prepare_seconds, prepare_cpu_seconds=base.prepare_cpu_seconds)
+        )
+
+    def _worker(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
+        """``blank`` filled in by a process of ours that does ``task``."""
+        ran, answer = self._work(dataset, task)
+        used = replace(blank, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb)
+        used = replace(used, step_seconds=ran.wall_seconds, step_cpu_seconds=ran.cpu_seconds)
+        if ran.expired:
+            return replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
+        if answer is None:
+            return replace(used, outcome="crash", note=ran.complaint())
+        statistics = answer["statistics"]
+        stages = {**statistics["seconds"], "start and end": max(0.0, ran.wall_seconds - sum(statistics["seconds"].values()))}
+        return replace(
+            used,
+            **{name: statistics[name] for name in ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes")},
+            contradictory=answer["evidence"]["decided"].get("contradictory", 0),
+            verdict=answer["verdict"],
+            note=answer["reason"][:500],
+            seconds=stages,
+        )
+
+    def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[Metered, dict[str, Any] | None]:
+        folder = self.folder / "run"
+        folder.mkdir(parents=True, exist_ok=True)
+        given, answer = folder / "task.json", folder / "answer.json"
+        answer.unlink(missing_ok=True)
+        settings = {
+            "allow": list(dataset.allow),
+            "timeout": self.settings.limit * DECIDING_SHARE,
+            "heap": self.settings.heap,
+            "reasoner": self.settings.reasoner,
+        }
+        given.write_text(json.dumps({**settings, **task}), encoding="utf-8")
+        program = [sys.executable, "-m", "jobs.evaluation.evaluate_worker", str(given), str(answer)]
+        path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        ran = metered(program, self.settings.limit, folder, {**os.environ, "PYTHONPATH": path})
+        if ran.expired or ran.code or not answer.exists():
+            return ran, None
+        found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        return ran, found
+
+    # --- peers ----------------------------------------------------------------------------------------
+
+    def _peer_run(self, dataset: Dataset, batch: Batch, name: str) -> Run:
+        peer = PEERS[name]
+        self._say(dataset, batch, peer.title)
+        blank = Run(
+            dataset.name,
+            name,
+            None,
+            peer.engine,
+            batch.name,
+            assertions=batch.assertions,
+            insertions=batch.insertions,
+            expected=batch.expected,
+            universities=dataset.universities,
+        )
+        found = find(name)
+        if isinstance(found, Absent):
+            return replace(blank, outcome="absent", note=found.reason)
+        key = (batch.base, name)
+        if key in self.tried.failed:
+            return replace(blank, outcome="skipped", note=self.tried.failed[key])
+        question = Question(dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn")
+        left_out = 0
+        if not peer.is_java:
+            left_out = self._write_document(dataset, batch, question.document)
+        ran = metered(command(found, question, self.settings.heap), self.settings.limit, self.folder / "run")
+        question.document.unlink(missing_ok=True)
+        used = replace(blank, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb)
+        answer = told(found, ran)
+        seconds = {**answer.seconds, "start and end": max(0.0, ran.wall_seconds - sum(answer.seconds.values()))}
+        used = replace(used, seconds=seconds, base_verdict=answer.base_verdict or None)
+        if ran.expired:
+            return self.tried.note(key, replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s"))
+        if answer.trouble:
+            return self.tried.note(key, replace(used, outcome="crash", note=answer.trouble))
+        step, step_cpu = ran.wall_seconds, ran.cpu_seconds
+        if peer.engine == INCREMENTAL:
+            step, step_cpu = (
+                sum(times[stage] for stage in ("reading the batch", "step")) for times in (seconds, answer.cpu_seconds)
+            )
+        unread = answer.unread + left_out
+        if answer.read is not None:  # it may hold more than it read line by line: what the TBox's file asserts already
+            unread = max(unread, batch.assertions + batch.insertions - answer.read)
+        verdict = believed(answer.verdict, unread, dataset.allow)
+        said = "" if verdict == answer.verdict else f", and says {answer.verdict} of the rest"
+        return replace(
+            used,
+            verdict=verdict,
+            step_seconds=step,
+            prepare_seconds=ran.wall_seconds - step,
+            step_cpu_seconds=step_cpu,
+            prepare_cpu_seconds=ran.cpu_seconds - step_cpu,
+            note=f"{unread:,} lines not read{said}" if unread else "",
+        )
+
+    def _write_document(self, dataset: Dataset, batch: Batch, target: Path) -> int:
+        from shiq.rdf import read_ontology
+
+        if dataset.tbox not in self.readings:
+            self.readings[dataset.tbox] = read_ontology([str(dataset.tbox)])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return write_document(target, self.readings[dataset.tbox], (batch.base, batch.file))
+
+    # --- disagreements --------------------------------------------------------------------------------
+
+    def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
+        """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""
+        dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
+        self._say(dataset, batch, "asking who is right")
+        store, _ = self._store(dataset, batch)
+        _, answer = self._work(dataset, {"action": "confirm", "store": str(store), "insertions": [str(batch.file)]})
+        if answer is None:
+            return False, "no conflict could be explained within the limit"
+        if not answer["confirmed"]:
+            return False, str(answer["why"])
+        conflict = answer["conflict"]
+        size = (
+            f"{len(conflict['insertions'])} inserted and {len(conflict['base'])} old assertions, {len(conflict['axioms'])} axioms"
+        )
+        return True, f"a conflict of {size}, which HermiT confirms by itself"
+
+    def _say(self, dataset: Dataset, batch: Batch, what: str) -> None:
+        self.progress(f"{dataset.name}, {batch.name}: {what}", len(self.runs), 0)
+
+
+def believed(verdict: str, unread: int, allowed: Sequence[str]) -> str:
+    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact all the same, consistency holds
+    only where such lines do not stand in our own way either.
+
+    >>> believed("inconsistent", 3, ()), believed("consistent", 3, ()), believed("consistent", 3, ("malformed",))
+    ('inconsistent', 'undetermined', 'consistent')
+    """
+    return "undetermined" if verdict == "consistent" and unread and not {"malformed", "undeclared"} & set(allowed) else verdict
+
+
+def document(
+    datasets: Mapping[str, Dataset],
+    batches: Mapping[tuple[str, str], Batch],
+    runs: Sequence[Run],
+    comparisons: Sequence[Comparison],
+    settings: Settings,
+    began: float,
+) -> dict[str, Any]:
+    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own schema."""
+    made = {
+        "schema_version": SCHEMA_VERSION,
+        "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
+        "machine": machine(),
+        "settings": {
+            "seed": settings.seed,
+            "limit_seconds": settings.limit,
+            "heap": settings.heap,
+            "reasoner": settings.reasoner,
+        },
+        "datasets": [{"name": d.name, "family": d.family, "about": d.about, "allowed": list(d.allow)} for d in datasets.values()],
+        "batches": [
+            {"dataset": name, "name": b.name, "assertions": b.assertions, "insertions": b.insertions, "expected": b.expected}
+            for (name, _), b in batches.items()
+        ],
+        "peers": [
+            {
+                "name": p.name,
+                "title": p.title,
+                "licence": p.licence,
+                "engine": p.engine,
+                "installed": not isinstance(find(p.name), Absent),
+            }
+            for p in PEERS.values()
+        ],
+        "runs": [run.to_dict() for run in runs],
+        "comparisons": [comparison.to_dict() for comparison in comparisons],
+    }
+    wrong = problems(made)
+    if wrong:
+        raise OperationalError(f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this.")
+    return made
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-." else "-" for c in name)
+
+
+def _named(name: str, parts: Sequence[str]) -> bool:
+    return not parts or any(re.search(part, name) for part in parts)

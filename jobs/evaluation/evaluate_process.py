@@ -1,0 +1,66 @@
+"""A process of its own for one run, with its time, CPU time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.evaluation import evaluate_meter
+from shiq.errors import OperationalError
+
+_TAIL = 4000
+
+
+@dataclass(frozen=True)
+class Metered:
+    """How a command ended: exit code (negative: signal), whether the limit stopped it, what it wrote, what it used."""
+
+    code: int
+    expired: bool
+    out: str
+    err: str
+    wall_seconds: float
+    cpu_seconds: float
+    peak_mb: float
+
+    def complaint(self) -> str:
+        """The last line that says something, for a note."""
+        lines = [line.strip() for line in (self.err or self.out).splitlines() if line.strip()]
+        telling = [line for line in lines if "Exception" in line or "Error" in line or "error" in line]
+        said = (telling or lines or [""])[0 if telling else -1][:300]
+        return f"exit code {self.code}" + (f": {said}" if said else "")
+
+
+def metered(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None) -> Metered:
+    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing of it outlives the call."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report, out, err = (folder / name for name in ("meter.json", "stdout", "stderr"))
+    report.unlink(missing_ok=True)
+    meter = [sys.executable, "-I", str(evaluate_meter.__file__), str(report), str(limit), str(out), str(err), *command]
+    # The pipe is how the meter notices that this process is gone.
+    with subprocess.Popen(
+        meter, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+    ) as run:
+        try:
+            assert run.stderr is not None
+            trouble = run.stderr.read()
+            run.wait()
+        except BaseException:
+            assert run.stdin is not None
+            run.stdin.close()
+            run.wait()
+            raise
+    if not report.exists():
+        raise OperationalError(
+            f"{command[0]} could not be run: {trouble.decode('utf-8', 'replace').strip()[-300:]}", "Is it there?"
+        )
+    found = json.loads(report.read_text(encoding="utf-8"))
+    return Metered(out=_read(out), err=_read(err)[-_TAIL:], **found)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

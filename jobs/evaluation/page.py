@@ -1,0 +1,484 @@
+"""An evaluation as one HTML page: no script, nothing fetched, plots inline. For readers who know what facts and rules are.
+
+Whatever comes from data (names, notes, reasons) is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from jobs.evaluation.evaluate_compare import Comparison as _Comparison
+from jobs.evaluation.evaluate_compare import wrong_counts
+from jobs.evaluation.evaluate_record import BASE, INCREMENTAL, OUTCOMES, Run, runs_of
+from jobs.evaluation.plots import Bar, Group, Series, bars, lines
+
+#: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
+PUBLISHED: Mapping[str, tuple[float, float, str]] = {
+    "lubm": (2.4, 4.2, "LUBM"),
+    "uobm": (13.0, 13.0, "UOBM, about"),
+    "npd": (0.8, 1.0, "NPD without general axioms, about"),
+}
+PUBLICATION = "Wu and Lécué, Towards Consistency Checking over Evolving Ontologies, CIKM 2014, section 5"
+
+_CRITERIA = {
+    "clausal": "clausal: ours, the default",
+    "definition7": "definition7: as published",
+    "none": "none: look at everything",
+}
+_COLOUR = {"clausal": 0, "definition7": 1, "none": 7, "konclude": 2, "hermit": 3, "openllet": 4, "pellet": 5}
+_LARGE = "5 %"
+_STYLE = """
+body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:#222;max-width:900px;margin:2em auto;padding:0 1em}
+h1{font-size:1.7em;margin-bottom:.2em} h2{font-size:1.25em;margin-top:2.2em;border-top:1px solid #ddd;padding-top:.8em}
+p,li{max-width:75ch} .lead{font-size:1.08em} .note{color:#555;font-size:.92em}
+svg{max-width:100%;height:auto;display:block;margin:.6em 0}
+table{border-collapse:collapse;font-size:.88em;margin:.8em 0}
+th,td{padding:.25em .6em;text-align:left;border-bottom:1px solid #e4e4e4}
+th{font-weight:600;border-bottom:2px solid #bbb;vertical-align:bottom}
+td:first-child,.scroll td{white-space:nowrap} td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+.scroll{overflow-x:auto} .bad{color:#a31515;font-weight:600} .good{color:#17692b} .dim{color:#888}
+.key{display:inline-block;width:.9em;height:.9em;margin:0 .35em 0 1em;vertical-align:-.1em;border-radius:2px}
+summary{cursor:pointer;font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1.2em}
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: heading, and whether its cells are numbers."""
+
+    title: str
+    number: bool = False
+
+
+def page(documents: Sequence[Mapping[str, Any]]) -> str:
+    """The page for one evaluation, or for several together (of two runs that asked the same, the later one counts)."""
+    runs = runs_of(documents)
+    datasets = {d["name"]: d for document in documents for d in document["datasets"]}
+    comparisons = _merged(documents)
+    parts = [
+        "<h1>How much must a consistency check look at?</h1>",
+        _introduction(runs, comparisons),
+        _data(datasets, runs),
+        _amplification(runs, datasets),
+        _by_batch(runs),
+        _by_size(runs, datasets),
+        _peers(runs, comparisons, documents),
+        _all_runs(runs),
+        _method(documents),
+    ]
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>Consistency checks compared</title><style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+
+
+# --- sections ---------------------------------------------------------------------------------------
+
+
+def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:
+    own = [r for r in runs if r.is_own and r.criterion == "clausal" and r.engine == "local" and r.batch.startswith(_LARGE)]
+    said = [
+        f"on {r.dataset}, {_share(r.add_set, r.assertions)} of the data"
+        for r in own
+        if r.add_set is not None and r.batch == "5 % random"
+    ]
+    disagreed = [c for c in comparisons if not c["agreed"]]
+    text = (
+        '<p class="lead">A knowledge base holds <em>facts</em> (Ann teaches Logic) and <em>rules</em> (whoever teaches is a '
+        "person; nothing is both a person and a course). A <em>batch</em> of new facts arrives: do they contradict the facts and "
+        "rules that are there already? Looking at all the facts again would always answer that. This page measures how small a "
+        "part suffices, how long the "
+        "answer takes, and how other reasoners do on the same questions.</p>"
+    )
+    if said:
+        text += f"<p>To check a random batch of 5 % of the data, our default method looked at: {escape('; '.join(said))}.</p>"
+    asked = len(comparisons)
+    verdict = "all systems that answered agreed" if not disagreed else f"in {len(disagreed)} the answers differed"
+    return text + (f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>" if asked else "")
+
+
+def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str:
+    rows = []
+    for name, dataset in datasets.items():
+        base = next((r for r in runs if r.dataset == name and r.batch == BASE), None)
+        rows.append(
+            [
+                escape(name),
+                escape(dataset["about"]),
+                _count(base.assertions) if base else "",
+                _verdict(base) if base else "",
+                _seconds(base.prepare_seconds) if base else "",
+                _number(base.cpu_seconds) if base else "",
+                _count(base.peak_mb) if base else "",
+            ]
+        )
+    columns = [
+        Column("data"),
+        Column("what it is"),
+        Column("facts", True),
+        Column("by itself"),
+        Column("index and certify, s", True),
+        Column("CPU s", True),
+        Column("peak MB", True),
+    ]
+    return (
+        "<h2>The data</h2><p>Before any batch, each base is indexed and certified: its facts must not contradict the rules.</p>"
+        + _table(columns, rows)
+    )
+
+
+def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> str:
+    share, ratio = [], []
+    for dataset, batch in _questions(runs):
+        if not batch.startswith(_LARGE):
+            continue
+        found = _own(runs, dataset, batch)
+        title = f"{dataset}, batch: {batch}"
+        share.append(Group(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
+        published = PUBLISHED.get(str(datasets.get(dataset, {}).get("family"))) if _has_published(dataset) else None
+        low, high = published[:2] if published else (None, None)
+        if published:
+            title += f" (published: {_range(low, high)})"
+        ratio.append(
+            Group(title, tuple(_amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"), low, high)
+        )
+    first = bars(share, unit="share of the base's facts, %", title="share of the data that is looked at")
+    second = bars(ratio, unit="facts looked at per inserted fact", title="facts looked at per inserted fact", logarithmic=True)
+    if not first:
+        return ""
+    numbers = "; ".join(f"{what} {_range(low, high)}" for low, high, what in PUBLISHED.values())
+    return (
+        "<h2>How much is looked at</h2>"
+        "<p>A method picks the old facts that could matter to the batch, and leaves out the rest with a proof that it cannot. "
+        "Batches of 5 % of the data: a random one has half of its facts about individuals never heard of before. What is looked "
+        "at includes the batch, so that looking at everything may be more than 100 %.</p>"
+        f"<p class='note'>{_key()}</p>{first}"
+        "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
+        "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
+        f"evaluation reports ({escape(PUBLICATION)}), as a ratio to the batch, computed from its percentages: {escape(numbers)}. "
+        "Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>" + second
+    )
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return f"{low:g}×" if low == high else f"{low:g}–{high:g}×"
+
+
+def _has_published(dataset: str) -> bool:
+    """Whether the published evaluation has this data, with this TBox."""
+    return "disjointness" not in dataset and "whole" not in dataset and dataset != "NPD"
+
+
+def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
+    label = f"{run.criterion}" + ("" if run.engine == "local" else f" ({run.engine})")
+    colour = _COLOUR.get(str(run.criterion), 6)
+    if run.add_set is None or not per:
+        return Bar(label, None, "", colour, _outcome(run))
+    value = factor * run.add_set / per
+    shown = f"{value:.3g} %" if unit == "%" else f"{value:.3g}×"
+    return Bar(
+        label, value, f"{shown}  ({run.add_set:,})", colour, f"{_count(run.pulled_in)} pulled in, {_count(run.modules)} modules"
+    )
+
+
+def _by_batch(runs: Sequence[Run]) -> str:
+    plots = []
+    for dataset in dict.fromkeys(r.dataset for r in runs):
+        series = []
+        for label, found in _series(r for r in runs if r.dataset == dataset and _is_random(r)):
+            points = tuple(
+                (float(r.insertions or 0), r.step_cpu_seconds, _tip(r))
+                for r in found
+                if r.step_cpu_seconds and r.verdict != "undetermined"
+            )
+            if len(points) > 1:
+                series.append(Series(label, points, _colour(found[0])))
+        drawn = lines(series, x="facts in the batch", y="CPU seconds", title=f"time by size of the batch, {dataset}")
+        if drawn:
+            plots.append(f"<h3>{escape(dataset)}</h3>{drawn}")
+    if not plots:
+        return ""
+    return (
+        "<h2>Time by size of the batch</h2>"
+        "<p>From the batch to the answer, in processor time, which other work on the machine disturbs least. Ours is a process "
+        "that starts from nothing, opens the index, reads the batch and decides. A system called <em>incremental</em> is a "
+        "running process that has loaded and checked the base; only its step is counted here. One called <em>from scratch</em> "
+        "loads and checks everything.</p>" + "".join(plots)
+    )
+
+
+def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> str:
+    series = []
+    for family in dict.fromkeys(str(d["family"]) for d in datasets.values()):
+        chosen = [
+            r for r in runs if datasets.get(r.dataset, {}).get("family") == family and r.batch == "5 % random" and r.universities
+        ]
+        plain = [r for r in chosen if r.dataset == f"{family.upper()}-{r.universities}"]
+        for label, found in _series(plain):
+            points = tuple(
+                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {_tip(r)}") for r in found if r.step_cpu_seconds
+            )
+            if len({x for x, _, _ in points}) > 1:
+                series.append(Series(f"{family.upper()}: {label}", points, _colour(found[0])))
+    drawn = lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
+    return f"<h2>Time by size of the base</h2><p>Random batches of 5 %, from the batch to the answer.</p>{drawn}" if drawn else ""
+
+
+def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]) -> str:
+    absent = {r.system: r.note for r in runs if r.outcome == "absent"}
+    groups = []
+    for dataset, batch in _questions(runs):
+        if not batch.startswith(_LARGE):
+            continue
+        found = [r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"]
+        found = [r for r in found if not r.is_own or (r.engine == "local" and r.criterion != "none")]
+        if any(not r.is_own for r in found):
+            groups.append(Group(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
+    drawn = bars(
+        groups,
+        unit="CPU seconds (pale: before the batch is known; full: from the batch to the answer)",
+        title="time of each system",
+    )
+    counts = wrong_counts([_comparison(c) for c in comparisons], runs)
+    columns = [Column("system")] + [
+        Column(title, True) for title in ("asked", "answered", "known wrong", "crashed", "time limit", "not tried")
+    ]
+    rows = []
+    for label, row in counts.items():
+        if row["absent"]:
+            continue
+        wrong = f"<span class='bad'>{row['wrong']}</span>" if row["wrong"] else "0"
+        rows.append(
+            [
+                escape(label),
+                *(_count(row[k]) for k in ("asked", "answered")),
+                wrong,
+                *(_count(row[k]) for k in ("crash", "limit", "skipped")),
+            ]
+        )
+    text = "<h2>Beside other reasoners</h2>"
+    if groups:
+        text += (
+            "<p>Each system got the same files, one after the other, on the same machine; Konclude uses two threads. The pale "
+            "part can be done before the batch is known: our index, or an incremental reasoner's load and first check.</p>"
+            + drawn
+        )
+    text += "<p>Whether the answers are right is counted too. An answer is known to be wrong if the batch was made to have "
+    text += "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>" + _table(
+        columns, rows
+    )
+    disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
+    if disagreed:
+        text += "<h3>Where the answers differ</h3>" + _table(
+            [Column("data"), Column("batch"), Column("consistent"), Column("inconsistent"), Column("right")],
+            [
+                [
+                    escape(c["dataset"]),
+                    escape(c["batch"]),
+                    *(_saying(c, verdict) for verdict in ("consistent", "inconsistent")),
+                    escape(f"{c['truth']}: {c['why']}" if c["truth"] else f"not settled{': ' + c['why'] if c['why'] else ''}"),
+                ]
+                for c in disagreed
+            ],
+        )
+    failed = [r for r in runs if r.outcome in ("crash", "limit")]
+    if failed:
+        text += "<h3>Runs without an answer</h3>" + _table(
+            [Column("data"), Column("batch"), Column("system"), Column("what happened")],
+            [[escape(r.dataset), escape(r.batch), escape(r.label), escape(f"{r.outcome}: {r.note}")] for r in failed],
+        )
+    if absent:
+        text += (
+            "<h3>Not installed</h3><ul>" + "".join(f"<li>{escape(n)}: {escape(why)}</li>" for n, why in absent.items()) + "</ul>"
+        )
+    not_asked = _not_asked(runs, documents)
+    if not_asked:
+        text += f"<p class='note'>Not asked for in this evaluation: {escape(', '.join(not_asked))}.</p>"
+    return text
+
+
+def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    asked = {r.system for r in runs}
+    return list(dict.fromkeys(p["title"] for d in documents for p in d.get("peers", ()) if p["name"] not in asked))
+
+
+def _timed(run: Run) -> Bar:
+    colour = _COLOUR.get(str(run.criterion if run.is_own else run.system), 6)
+    if run.step_cpu_seconds is None or run.outcome != "answered":
+        return Bar(run.label, None, "", colour, _outcome(run))
+    before = run.prepare_cpu_seconds or 0.0
+    return Bar(
+        run.label, run.step_cpu_seconds, f"{run.step_cpu_seconds:.3g} s, {run.verdict}", colour, f"before: {before:.3g} s", before
+    )
+
+
+def _all_runs(runs: Sequence[Run]) -> str:
+    columns = [Column("data"), Column("batch"), Column("system")]
+    columns += [Column(t, True) for t in ("facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes")]
+    columns += [Column("answer")]
+    columns += [Column(t, True) for t in ("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")]
+    rows = [
+        [
+            escape(r.dataset),
+            escape(r.batch),
+            escape(r.label),
+            *map(_count, (r.assertions, r.insertions, r.add_set)),
+            _share(r.add_set, r.assertions) if r.add_set is not None else "",
+            *map(_count, (r.pulled_in, r.modules, r.shapes)),
+            _verdict(r),
+            _seconds(r.prepare_cpu_seconds),
+            _seconds(r.step_cpu_seconds),
+            _seconds(r.step_seconds),
+            _number(r.cpu_seconds),
+            _count(r.peak_mb),
+        ]
+        for r in runs
+        if r.outcome != "absent"
+    ]
+    outcomes = "".join(f"<dt>{escape(name)}</dt><dd>{escape(what)}</dd>" for name, what in OUTCOMES.items() if name != "answered")
+    return (
+        f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{_table(columns, rows)}</div>"
+        "<p class='note'>CPU seconds and the peak of memory are of the whole run: for peers, loading and the first check too.</p>"
+        f"<dl class='note'>{outcomes}</dl></details>"
+    )
+
+
+def _method(documents: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for document in documents:
+        m, s = document["machine"], document.get("settings", {})
+        rows.append(
+            [
+                escape(str(document.get("made", ""))),
+                escape(f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"),
+                escape(str(m.get("load"))),
+                escape(
+                    f"seed {s.get('seed')}, limit {s.get('limit_seconds')} s, heap {s.get('heap')}, reasoner {s.get('reasoner')}"
+                ),
+            ]
+        )
+    return (
+        "<h2>How it was measured</h2><ul><li>One process for each run, one at a time; CPU seconds and memory are those of that "
+        "process and whatever it started. Wall times on a shared machine are noisy: read the ratios.</li>"
+        "<li>A random batch draws facts of the data evenly; half of them get a fresh individual as subject, the others any "
+        "individual of the data; a fact that links two individuals gets any individual as object. So such a batch may "
+        "contradict the rules.</li>"
+        "<li>A slice is a part of the data itself, inserted into the rest of it.</li>"
+        "<li>What was not understood or not decided is never counted as consistent: the answer is then “undetermined”.</li></ul>"
+        + _table([Column("made"), Column("machine"), Column("load"), Column("settings")], rows)
+    )
+
+
+# --- pieces -----------------------------------------------------------------------------------------
+
+
+def _questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
+
+
+def _own(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
+    """Our runs on one question; an engine other than local only where it differs (all engines keep the same)."""
+    found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
+    local = {r.criterion: r.add_set for r in found if r.engine == "local"}
+    return [r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))]
+
+
+def _is_random(run: Run) -> bool:
+    return not run.batch.startswith((BASE, "slice")) and (run.batch == "5 % random" or run.batch.replace(",", "").isdigit())
+
+
+def _series(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
+    """Runs by system; of ours, those of the engine local."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.outcome == "answered" and (not run.is_own or run.engine == "local"):
+            found.setdefault(run.label if not run.is_own else f"ours, {run.criterion}", []).append(run)
+    return list(found.items())
+
+
+def _colour(run: Run) -> int:
+    return _COLOUR.get(str(run.criterion if run.is_own else run.system), 6)
+
+
+def _tip(run: Run) -> str:
+    what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
+    times = f"CPU {run.step_cpu_seconds or 0:.3g} s, wall {run.step_seconds or 0:.3g} s"
+    return f"{what}: {times}, {run.verdict}, {run.peak_mb or 0:,.0f} MB"
+
+
+def _key() -> str:
+    from jobs.evaluation.plots import COLOURS
+
+    return "".join(
+        f"<span class='key' style='background:{COLOURS[_COLOUR[name]]}'></span>{escape(what)}" for name, what in _CRITERIA.items()
+    )
+
+
+def _comparison(values: Mapping[str, Any]) -> _Comparison:
+    return _Comparison(values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"])
+
+
+def _merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The comparisons of several evaluations: the answers to one question together."""
+    found: dict[tuple[str, str], _Comparison] = {}
+    for document in documents:
+        for new in map(_comparison, document["comparisons"]):
+            old = found.get((new.dataset, new.batch))
+            if old is not None:
+                truth, why = (new.truth, new.why) if new.truth else (old.truth, old.why)
+                new = _Comparison(new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why)
+            found[(new.dataset, new.batch)] = new
+    return [comparison.to_dict() for comparison in found.values()]
+
+
+def _saying(comparison: Mapping[str, Any], verdict: str) -> str:
+    labels = [label for label, said in comparison["verdicts"].items() if said == verdict]
+    return ", ".join(f"<span class='bad'>{escape(x)}</span>" if x in comparison["wrong"] else escape(x) for x in labels) or "–"
+
+
+def _outcome(run: Run) -> str:
+    return {
+        "limit": "time limit reached",
+        "crash": "no answer (crashed)",
+        "skipped": "not tried",
+        "absent": "not installed",
+    }.get(run.outcome, run.verdict)
+
+
+def _verdict(run: Run) -> str:
+    if run.outcome != "answered":
+        return f"<span class='bad' title='{escape(run.note)}'>{escape(_outcome(run))}</span>"
+    wrong = run.expected and run.verdict not in (run.expected, "undetermined")
+    css = "bad" if wrong else "dim" if run.verdict == "undetermined" else "good" if run.verdict == "consistent" else ""
+    return f"<span class='{css}' title='{escape(run.note)}'>{escape(run.verdict)}{' (wrong)' if wrong else ''}</span>"
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are HTML already."""
+    head = "".join(f"<th{' class=n' if c.number else ''}>{escape(c.title)}</th>" for c in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{' class=n' if c.number else ''}>{cell}</td>" for c, cell in zip(columns, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _share(part: int | None, whole: int | None) -> str:
+    return "" if part is None or not whole else f"{100 * part / whole:.2g} %"

@@ -1,0 +1,176 @@
+"""Installs the Java peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
+
+The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the repository that $SHIQ_MAVEN or
+a mirror in the user's Maven settings names; each is checked before it is used. A driver is compiled against them, so a JDK is
+needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from jobs.evaluation.peers import KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
+from shiq.errors import OperationalError
+
+MAVEN_SETTING = "SHIQ_MAVEN"
+_CENTRAL = "https://repo1.maven.org/maven2"
+_SECONDS = 60.0
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Jar:
+    """A file of a Maven repository."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def path(self) -> str:
+        """Its place in a repository.
+
+        >>> Jar("org.example", "thing", "1.0", "").path
+        'org/example/thing/1.0/thing-1.0.jar'
+        """
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
+
+
+def jars_of(peer: Peer) -> list[Jar]:
+    """What ``jars.txt`` lists for ``peer``."""
+    return [jar for section, jar in _listed((_HERE / "jars.txt").read_text(encoding="utf-8")) if section == peer.name]
+
+
+def _listed(text: str) -> Iterator[tuple[str, Jar]]:
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line.strip():
+            coordinates, sha256 = line.split()
+            group, artifact, version = coordinates.split(":")
+            yield section, Jar(group, artifact, version, sha256)
+
+
+def repository(settings: Path | None = None) -> str:
+    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or Central itself."""
+    named = os.environ.get(MAVEN_SETTING)
+    if named:
+        return named.rstrip("/")
+    settings = settings or Path.home() / ".m2" / "settings.xml"
+    if not settings.is_file():
+        return _CENTRAL
+    try:
+        root = ElementTree.parse(settings).getroot()
+    except (OSError, ElementTree.ParseError) as error:
+        raise OperationalError(
+            f"{settings} cannot be read: {error}", f"Mend it, or name a repository by {MAVEN_SETTING}."
+        ) from error
+    for mirror in root.iterfind("{*}mirrors/{*}mirror"):
+        of = (mirror.findtext("{*}mirrorOf") or "").split(",")
+        if {"*", "central", "external:*"} & {entry.strip() for entry in of}:
+            return (mirror.findtext("{*}url") or _CENTRAL).strip().rstrip("/")
+    return _CENTRAL
+
+
+def install(peer: Peer, folder: Path, source: str) -> None:
+    """Fetches the jars of ``peer`` that are not there yet from the repository ``source``, and compiles the driver.
+
+    Raises OperationalError for a file that does not come or is not the one that it should be, and where there is no JDK.
+    """
+    compiler = shutil.which("javac")
+    if compiler is None:
+        raise OperationalError("there is no javac", "Install a JDK 17 (Debian: default-jdk-headless).")
+    own = folder / peer.name
+    jars = own / "jars"
+    jars.mkdir(parents=True, exist_ok=True)
+    wanted = jars_of(peer)
+    for stranger in {jar.name for jar in jars.glob("*.jar")} - {jar.name for jar in wanted}:
+        (jars / stranger).unlink()
+    for jar in wanted:
+        target = jars / jar.name
+        if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
+            _write(target, _fetched(jar, source))
+    classes = own / "classes"
+    shutil.rmtree(classes, ignore_errors=True)
+    classes.mkdir()
+    path = os.pathsep.join(str(jars / jar.name) for jar in wanted)
+    command = [compiler, "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(classes), str(_HERE / "PeerDriver.java")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OperationalError(f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}", "Is it a JDK 17?")
+
+
+def _fetched(jar: Jar, source: str) -> bytes:
+    address = f"{source}/{jar.path}"
+    try:
+        with urllib.request.urlopen(address, timeout=_SECONDS) as answer:
+            content = bytes(answer.read())
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise OperationalError(f"{address}: {error}", f"Name a repository that has it by {MAVEN_SETTING}.") from error
+    if _sha256(content) != jar.sha256:
+        raise OperationalError(
+            f"{address} is not the file it should be (SHA-256 {_sha256(content)})", "Do not use that repository."
+        )
+    return content
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _write(target: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, target)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0 if everything asked for is installed."""
+    java = [name for name, peer in PEERS.items() if peer.is_java]
+    parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.peers.install", description=__doc__)
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join(java)}; default: all")
+    parser.add_argument("--accept-agpl", action="store_true", help="install those under the AGPL too")
+    parser.add_argument("--home", type=Path, default=home(), help="directory to install in (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    unknown = set(given.peers) - set(java)
+    if unknown:
+        parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join(java)}")
+    failed = False
+    for name in given.peers or java:
+        peer = PEERS[name]
+        if peer.is_agpl and not given.accept_agpl:
+            print(f"{peer.title}: left out, since it is under the {peer.licence}; --accept-agpl installs it")
+            failed = failed or bool(given.peers)
+            continue
+        try:
+            install(peer, given.home, repository())
+        except OperationalError as error:
+            print(f"{peer.title}: {error}", file=sys.stderr)
+            failed = True
+        else:
+            print(f"{peer.title} ({peer.licence}): installed in {given.home / name}")
+    konclude = find("konclude")
+    print(f"Konclude: {konclude.reason if isinstance(konclude, Absent) else konclude.program} (setting: {KONCLUDE_SETTING})")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Equal elements: asserted by sameAs, or entailed where a ≤1 S.C is in force."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.engines.base import Base
+from jobs.engines.columns import Ints
+from jobs.engines.grouping import Grouping, grouping
+from jobs.engines.rows import SAME
+from jobs.graphframes.components import components
+from jobs.graphframes.frames import collected, frame, rows_of
+from jobs.graphframes.rules import Rules, label_of
+
+
+def asserted_equal(spark: SparkSession, base: Base) -> Grouping:
+    """The individuals of ``base`` by asserted equality."""
+    pairs = base.table("pairs")
+    none = np.zeros(0, np.int64)
+    if not len(pairs):
+        return grouping(none, none)
+    rows = rows_of(spark, pairs, ("node", "kind", "neighbour")).filter(F.col("kind") == SAME)
+    found = collected(rows.select("node", "neighbour"))
+    return grouping(*components(spark, found["node"], found["neighbour"]))
+
+
+def entailed_equal(spark: SparkSession, rules: Rules, vertices: DataFrame, edges: DataFrame) -> tuple[Ints, Ints]:
+    """(element, the least of those it is equal to) for the told neighbours of active elements at which a ≤1 S.C is in force.
+
+    ``vertices``: id, label, active; ``edges``: src, dst, role (not inverted).
+    """
+    none = np.zeros(0, np.int64)
+    if not rules.functional:
+        return none, none
+    texts = collected(vertices.select("label").distinct())["label"]
+    labels = [label_of(text) for text in texts]
+    in_force = [
+        (text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not (c.body & ~x[0] or c.head & ~x[1])
+    ]
+    if not in_force:
+        return none, none
+    may_fill = [(text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not c.branch_body & ~x[0]]
+    below = [(r, c.index) for c in rules.functional for r in rules.numbers(rules.below(c))]
+
+    def lookup(pairs: list[tuple[str, int]]) -> DataFrame:
+        return F.broadcast(frame(spark, {"label": [a for a, _ in pairs], "clause": np.array([c for _, c in pairs], np.int64)}))
+
+    roles = frame(spark, {"role": np.array([r for r, _ in below], np.int64), "clause": np.array([c for _, c in below], np.int64)})
+    centres = vertices.filter("active").join(lookup(in_force), "label").select(F.col("id").alias("src"), "clause")
+    branches = vertices.join(lookup(may_fill), "label").select(F.col("id").alias("dst"), "clause")
+    half = edges.select("src", "dst", "role").union(
+        edges.select(F.col("dst").alias("src"), F.col("src").alias("dst"), (F.col("role") + 1).alias("role"))
+    )
+    told = half.join(F.broadcast(roles), "role").join(centres, ["src", "clause"]).join(branches, ["dst", "clause"])
+    groups = told.select("src", "clause", "dst").distinct()
+    first = groups.groupBy("src", "clause").agg(F.min("dst").alias("least"))
+    pairs = groups.join(first, ["src", "clause"]).filter("dst != least").select("least", "dst").distinct()
+    found = collected(pairs)
+    return components(spark, found["least"], found["dst"])

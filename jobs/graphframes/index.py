@@ -1,0 +1,72 @@
+"""What is worked out of (T, A) once: equal individuals by components, told literals by message passing."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from jobs.engines.base import Base
+from jobs.engines.calculus import Calculus
+from jobs.engines.columns import array_table
+from jobs.engines.grouping import grouping
+from jobs.engines.index import ElementLabels, Index, all_complex, alone, negated, vocabulary_of
+from jobs.graphframes.equalities import asserted_equal
+from jobs.graphframes.frames import collected, named, nodes, renamed
+from jobs.graphframes.rules import NOTHING_TOLD, label_of
+from jobs.graphframes.world import World
+from shiq.model import TBox
+from shiq.roles import RoleBox
+from simplify import simplify
+
+
+def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> Index:
+    """The index of (``tbox``, ``base``): what `jobs.engines.index.build_index` gives, but for the merge classes, which are left
+    to the checks."""
+    complex_ = all_complex(base)
+    extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
+    simplified = simplify(tbox, extra)
+    calculus = Calculus(simplified.clauses, base.names)
+    negated_roles, negated_properties = negated(complex_, roles)
+    none = np.zeros(0, np.int64)
+    nobody = grouping(none, none)
+    if not len(base):
+        labels = ElementLabels(array_table("element", {"element": none, "label": none}))
+        return Index(
+            extra,
+            simplified,
+            calculus,
+            nobody,
+            nobody,
+            nobody,
+            labels,
+            negated_roles,
+            negated_properties,
+            contradictory=False,
+            stored_labels=len(calculus.table.labels),
+        )
+    same = asserted_equal(spark, base)
+    whole = alone(base)
+    names = named(spark, same)
+    vertices = renamed(nodes(spark, whole), names, "id").distinct().withColumn("old", F.lit(NOTHING_TOLD))
+    world = World(spark, whole, roles, calculus, same, vertices, all_said=True)
+    world.vertices = world.vertices.withColumn("active", F.lit(True))
+    world.saturate()
+    found = collected(world.vertices.select("id", "label"))
+    numbers = {text: calculus.table.id(label_of(text)) for text in sorted(set(found["label"]))}
+    order = np.argsort(found["id"])
+    label = np.fromiter((numbers[text] for text in found["label"]), np.int64, len(order))[order]
+    member, name = world.classes()
+    return Index(
+        extra,
+        simplified,
+        calculus,
+        same,
+        grouping(np.concatenate([member, np.unique(name)]), np.concatenate([name, np.unique(name)])),
+        nobody,
+        ElementLabels(array_table("element", {"element": found["id"][order], "label": label})),
+        negated_roles,
+        negated_properties,
+        bool(calculus.table.clashes(label).any()),
+        len(calculus.table.labels),
+    )

@@ -1,0 +1,41 @@
+"""The nightly job: ``spark-submit jobs/nightly.py --store kg/ --insert PATHS [--delete PATHS] [--json verdict.json] …``
+
+It is ``shiq check --engine spark`` with the same options, exit codes and JSON, for where spark-submit starts the program. The
+JSON file is written last and in one step: it tells the whole answer, or is not there. In cluster mode, where no exit code comes
+back, it is what to look at. ``evidence.run`` in it names the run by its content: the store's snapshot, the batch, the criterion.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def arguments(given: list[str]) -> list[str]:
+    """The command line of ``shiq`` that says the same."""
+    return ["check", "--engine", "spark", *given]
+
+
+def main(given: list[str] | None = None) -> None:
+    """Runs the check and exits with its code."""
+    from jobs.cli import main as run
+
+    run(arguments(sys.argv[1:] if given is None else given))
+
+
+def _importable() -> None:
+    """Makes ``jobs`` the package, wherever spark-submit found this file: it puts the folder of the file first on the path, where
+    modules would go by wrong names; and executors on this machine need the path too."""
+    here = Path(__file__).resolve().parent
+    sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != here]
+    if here.name == "jobs" and (here.parent / "shiq").is_dir():
+        sys.path.insert(0, str(here.parent))
+        known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if str(here.parent) not in known:
+            os.environ["PYTHONPATH"] = os.pathsep.join([str(here.parent), *filter(None, known)])
+
+
+if __name__ == "__main__":
+    _importable()
+    main()

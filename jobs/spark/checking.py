@@ -1,0 +1,298 @@
+"""One check on Spark: read, group, run the kernel group by group until nothing meets, decide shapes, explain conflicts.
+
+Tasks are functions of the batch and the store and write nothing, so that a lost executor, a speculative duplicate or a lost cache
+only costs time: what was lost is computed again, and comes out the same. The driver sees groups by number, counts, verdicts of
+shapes, leftovers, and the insertions of groups that are inconsistent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import shiq
+from jobs.engines.base import Names
+from jobs.engines.index import vocabulary_of
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.spark import rows as rows_
+from jobs.spark.deciding import Asking, Decided, collected, consistent_shapes, decide
+from jobs.spark.kernel import (
+    CLAUSES,
+    DELETED,
+    SHAPE,
+    SUMMARY,
+    Plan,
+    Summary,
+    kept_of,
+    modules_of,
+    new_names,
+    run_group,
+)
+from jobs.spark.kernel import DDL as RECORDS
+from jobs.spark.reading import BatchRows
+from jobs.spark.rounds import grouped, meeting, range_width, united
+from jobs.spark.worker import StoreKey
+from jobs.store.values import decode, encode
+from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
+from shiq.ntriples import assertion_lines
+from shiq.verdict import Verdict
+
+_CONTENT = ("kind", "s", "p", "o", "datatype", "language")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a check cost: rounds, groups at first and at last; what its tasks read of the store, to look terms up and to close."""
+
+    rounds: int = 0
+    groups: int = 0
+    joints: int = 0
+    lookup_row_groups: int = 0
+    lookup_rows: int = 0
+    row_groups: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A batch at the end of its rounds: which group is run with which, and the records of each joint group; ``row_groups`` and
+    ``rows``: what all rounds read of the store."""
+
+    joint: dict[int, int]
+    parts: tuple[tuple[DataFrame, frozenset[int]], ...]
+    summaries: dict[int, Summary]
+    clauses: bytes
+    rounds: int
+    row_groups: int
+    rows: int
+
+    @property
+    def records(self) -> DataFrame:
+        frames = [frame.where(F.col("joint").isin(*live)) for frame, live in self.parts if live]
+        whole = frames[0]
+        for frame in frames[1:]:
+            whole = whole.unionAll(frame)
+        return whole
+
+    @property
+    def total(self) -> Summary:
+        found = Summary()
+        for joint in sorted(set(self.joint.values())):
+            found = found + self.summaries[joint]
+        return found
+
+
+@dataclass
+class Batch:
+    """A batch in groups, and what runs it."""
+
+    spark: SparkSession
+    plan: Plan
+    rows: DataFrame
+    groups: list[int]
+    held: list[DataFrame] = field(default_factory=list)
+
+    def release(self) -> None:
+        for frame in self.held:
+            frame.unpersist()
+        self.held.clear()
+
+    @property
+    def tasks(self) -> int:
+        return max(1, self.spark.sparkContext.defaultParallelism)
+
+    # --- rounds -----------------------------------------------------------------------------------
+
+    def close(self) -> Closed:
+        """Runs every group, then as one those that meet, until none do. Stops because groups only join."""
+        return self._settled(self.rows, {group: group for group in self.groups}, set(self.groups), None)
+
+    def close_without(self, before: Closed, removed: pa.Table) -> Closed:
+        """The same for the batch less the rows of ``removed``; groups without such rows are not run again."""
+        out = self.spark.createDataFrame(removed.select(list(_CONTENT))).distinct()
+        gone = self.rows.join(F.broadcast(out), list(_CONTENT), "left_semi").select("group").distinct().collect()
+        stale = {before.joint[row.group] for row in gone}
+        rows = self.rows.join(F.broadcast(out), list(_CONTENT), "left_anti")
+        return self._settled(rows, dict(before.joint), stale, before)
+
+    def _settled(self, rows: DataFrame, joint: dict[int, int], todo: set[int], before: Closed | None) -> Closed:
+        parts = list(before.parts) if before else []
+        summaries = dict(before.summaries) if before else {}
+        clauses = before.clauses if before else b""
+        rounds = row_groups = rows_read = 0
+        while True:
+            rounds += 1
+            several = len(set(joint.values())) > 1
+            records = self._run(rows, joint, todo, facts=several)
+            live = frozenset(set(joint.values()) - todo)
+            parts = [(frame, there & live) for frame, there in parts] + [(records, frozenset(todo))]
+            told = records.where(F.col("what").isin(SUMMARY, CLAUSES)).select("joint", "what", "text", "body").collect()
+            summaries |= {name: Summary() for name in todo}
+            new_summaries = {row.joint: Summary(**json.loads(row.text)) for row in told if row.what == SUMMARY}
+            row_groups += sum(summary.row_groups for summary in new_summaries.values())
+            rows_read += sum(summary.rows for summary in new_summaries.values())
+            summaries |= new_summaries
+            clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
+            closed = Closed(joint, tuple(parts), summaries, clauses, rounds, row_groups, rows_read)
+            pairs = meeting(closed.records) if several else []
+            if not pairs:
+                return closed
+            new = united(joint, pairs)
+            todo = {new[group] for group, name in joint.items() if new[group] != name}
+            joint = new
+
+    def _run(self, rows: DataFrame, joint: Mapping[int, int], todo: set[int], *, facts: bool) -> DataFrame:
+        plan = self.plan
+
+        def task(table: pa.Table) -> pa.Table:
+            return run_group(table, table["joint"][0].as_py(), plan, facts=facts)
+
+        records = self._apply(rows, joint, todo, task, RECORDS).persist()
+        self.held.append(records)
+        return records
+
+    def _apply(
+        self, rows: DataFrame, joint: Mapping[int, int], todo: set[int], task: Callable[[pa.Table], pa.Table], ddl: str
+    ) -> DataFrame:
+        """``task`` for the rows of each joint group in ``todo``, one task each."""
+        if all(group == name for group, name in joint.items()):
+            named = rows.withColumn("joint", F.col("group"))
+        else:
+            pairs = self.spark.createDataFrame(list(joint.items()), "group bigint, joint bigint")
+            named = rows.join(F.broadcast(pairs), "group")
+        if todo != set(joint.values()):
+            named = named.where(F.col("joint").isin(*todo))
+        # A fixed number of partitions keeps adaptive execution from running all groups in one task, since they are small.
+        spread = named.repartition(max(1, min(len(todo), 8 * self.tasks)), "joint")
+        return spread.groupBy("joint").applyInArrow(task, ddl)
+
+    # --- what is asked for later ------------------------------------------------------------------
+
+    def kept(self, joint: Mapping[int, int]) -> Iterator[Assertion]:
+        """A_add, group by group."""
+        plan = self.plan
+
+        def task(table: pa.Table) -> pa.Table:
+            return pa.table({"text": [json.dumps(encode(a), ensure_ascii=True) for a in kept_of(table, plan)]}, _TEXT)
+
+        for row in self._apply(self.rows, joint, set(joint.values()), task, "text string").toLocalIterator():
+            yield decode(json.loads(row.text))
+
+    def frame(self, joint: Mapping[int, int]) -> DataFrame:
+        """A_add as triples: s, p, o."""
+        plan = self.plan
+
+        def task(table: pa.Table) -> pa.Table:
+            lines = [line for a in kept_of(table, plan) for line in assertion_lines(a)]
+            parts = [line.removesuffix(" .").split(" ", 2) for line in lines]
+            return pa.table({name: [part[i] for part in parts] for i, name in enumerate("spo")}, _TRIPLE)
+
+        return self._apply(self.rows, joint, set(joint.values()), task, "s string, p string, o string")
+
+    def modules(self, joint: Mapping[int, int]) -> list[tuple[str, ...]]:
+        """The individuals of each contradictory element, then of each module."""
+        plan = self.plan
+
+        def task(table: pa.Table) -> pa.Table:
+            name = table["joint"][0].as_py()
+            found = list(modules_of(table, name, plan))
+            return pa.table({"shape": [s for s, _ in found], "members": [list(m) for _, m in found]}, _MEMBERS)
+
+        ddl = "shape string, members array<string>"
+        rows = self._apply(self.rows, joint, set(joint.values()), task, ddl).collect()
+        return sorted(tuple(row.members) for row in rows if not row.shape) + sorted(
+            tuple(row.members) for row in rows if row.shape
+        )
+
+    def insertions(self, joint: Mapping[int, int], chosen: set[int]) -> pa.Table:
+        """The rows of the insertions of the ``chosen`` joint groups."""
+        groups = [group for group, name in joint.items() if name in chosen]
+        rows = self.rows.where(F.col("group").isin(*groups) & (F.col("split") != DELETED))
+        return rows.select(rows_.SCHEMA.names).toArrow()
+
+
+_TEXT = pa.schema([("text", pa.string())])
+_TRIPLE = pa.schema([(name, pa.string()) for name in "spo"])
+_MEMBERS = pa.schema([("shape", pa.string()), ("members", pa.list_(pa.string()))])
+
+
+# --- making a batch -------------------------------------------------------------------------------
+
+
+def planned(local: LocalKnowledgeBase, key: StoreKey, added: BatchRows, removed: BatchRows | None, *, criterion: str) -> Plan:
+    """What every task has to know; see `jobs.spark.kernel`."""
+    names = new_names(local.base.names, added.names)
+    known: Names = local.base.names.copy()
+    for interner, more in zip((known.classes, known.object_properties, known.data_properties), names):
+        for name in more:
+            interner.id(name)
+    classes = np.array(sorted(known.classes.ids[name] for name in added.names[0]), np.int64)
+    brought = vocabulary_of(known, classes, added.others.complex, local.roles)
+    extra = tuple(x for x in brought if x not in set(local.index.extra))
+    whole = (
+        criterion != "clausal"
+        or removed is not None
+        or any(isinstance(x, SubClassOf) for x in extra)
+        or any(isinstance(a, NegativeDataPropertyAssertion) for a in added.others.complex)
+    )
+    return Plan(key, "", names, () if whole else extra, criterion, whole)
+
+
+def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> tuple[Batch, str]:
+    """The batch in groups, and what names its content."""
+    tasks = max(1, spark.sparkContext.defaultParallelism)
+    asked = spark.conf.get("spark.shiq.range", None)
+    width = range_width(last_node, tasks, int(asked) if asked else None)
+    if plan.whole:
+        rows = added.frame.withColumn("group", F.lit(0).cast("bigint"))
+        if removed is not None:
+            gone = removed.frame.withColumn("split", F.lit(DELETED).cast("bigint"))
+            rows = rows.unionAll(gone.withColumn("group", F.lit(0).cast("bigint")))
+    else:
+        rows = grouped(added.frame, width, last_node // width + 1)
+    rows = rows.persist()
+    content = F.xxhash64(*_CONTENT, F.col("split") == DELETED).cast("decimal(38,0)")
+    told = rows.groupBy("group").agg(F.sum(content).alias("content"), F.count("*").alias("rows")).collect()
+    text = "\n".join(
+        (
+            shiq.__version__,
+            plan.store.manifest.tbox_hash,
+            str(plan.store.manifest.snapshot),
+            plan.store.manifest.created,
+            plan.criterion,
+            str(sum(row.content for row in told)),
+            str(sum(row.rows for row in told)),
+        )
+    )
+    groups = sorted(row.group for row in told) or [0]
+    return Batch(spark, plan, rows, groups, [rows]), hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+# --- deciding -------------------------------------------------------------------------------------
+
+
+def decided(batch: Batch, closed: Closed, asking: Asking) -> tuple[Decided, set[int]]:
+    """What the reasoners say of the shapes; and the joint groups that are contradictory or have an inconsistent module."""
+    total = closed.total
+    bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}
+    if not total.modules:
+        return Decided({}, {}, (), {}), bad
+    answers = decide(closed.records, closed.clauses, asking, batch.tasks).persist()
+    try:
+        found = collected(answers)
+        if found.inconsistent:
+            refuted = answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).select(F.col("shape").alias("text"))
+            joints = closed.records.where(F.col("what") == SHAPE).join(refuted, "text", "left_semi").select("joint").distinct()
+            bad |= {row.joint for row in joints.collect()}
+        if bad:
+            found = replace(found, consistent=consistent_shapes(answers))
+    finally:
+        answers.unpersist()
+    return found, bad

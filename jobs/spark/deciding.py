@@ -1,0 +1,114 @@
+"""Shapes decided in executors: each Python worker has a reasoner of its own, kept from task to task."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from jobs.spark.kernel import SHAPE
+from jobs.spark.worker import kept
+from shiq.clause import ClausalTBox
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer, Reasoner
+from shiq.verdict import Verdict
+
+DDL = "shape string, modules bigint, verdict string, reason string, used string"
+_SCHEMA = pa.schema(
+    [("shape", pa.string()), ("modules", pa.int64()), ("verdict", pa.string()), ("reason", pa.string()), ("used", pa.string())]
+)
+#: More consistent shapes than this are decided again where they are needed.
+MOST_REMEMBERED = 200_000
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit."""
+
+    reasoner: str
+    heap: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """``modules`` and ``shapes`` by verdict; ``reasons`` of those undecided; ``inconsistent``: the answers by shape;
+    ``consistent``: shapes that are known to be, where they are needed for explaining."""
+
+    modules: dict[str, int]
+    shapes: dict[str, int]
+    reasons: tuple[str, ...]
+    inconsistent: dict[str, Answer]
+    consistent: frozenset[str] = frozenset()
+
+
+def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
+    """The answer for each distinct shape of ``records``, whose modules are over the pickled ``clauses``: shape, modules that have
+    it, verdict, reason, clauses used."""
+    shapes = (
+        records.where(F.col("what") == SHAPE)
+        .groupBy(F.col("text").alias("shape"))
+        .agg(F.sum("count").alias("modules"), F.min("body").alias("body"))
+    )
+    return shapes.repartition(tasks, "shape").mapInArrow(partial(_decide, clauses, asking), DDL)
+
+
+def collected(answers: DataFrame) -> Decided:
+    """What the driver has to know of the answers."""
+    sums = answers.groupBy("verdict").agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes")).collect()
+    reasons: list[str] = []
+    inconsistent: dict[str, Answer] = {}
+    verdicts = {row.verdict for row in sums}
+    if Verdict.UNDETERMINED.value in verdicts:
+        undecided = answers.where(F.col("verdict") == Verdict.UNDETERMINED.value)
+        reasons = sorted(row.reason for row in undecided.select("reason").distinct().limit(100).collect())
+    if Verdict.INCONSISTENT.value in verdicts:
+        for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
+            used = json.loads(row.used)
+            inconsistent[row.shape] = Answer(Verdict.INCONSISTENT, row.reason, None if used is None else frozenset(used))
+    return Decided(
+        {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, tuple(reasons), inconsistent
+    )
+
+
+def consistent_shapes(answers: DataFrame) -> frozenset[str]:
+    """The names of the consistent shapes, `MOST_REMEMBERED` at most."""
+    known = answers.where(F.col("verdict") == Verdict.CONSISTENT.value).select("shape")
+    return frozenset(row.shape for row in known.limit(MOST_REMEMBERED).collect())
+
+
+def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
+    tbox = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if tbox is None:
+            tbox = kept("clauses", clauses, lambda: cast(ClausalTBox, pickle.loads(clauses)))
+        reasoner = kept("reasoner", (asking.reasoner, asking.heap), lambda: _created(asking), lambda r: r.close())
+        modules = [pickle.loads(body) for body in batch.column("body").to_pylist()]
+        left = None if deadline is None else max(0.01, deadline - time.monotonic())
+        answers = reasoner.decide(tbox, modules, left)
+        columns = [
+            batch.column("shape"),
+            batch.column("modules"),
+            [answer.verdict.value for answer in answers],
+            [answer.reason for answer in answers],
+            [json.dumps(None if answer.used is None else sorted(answer.used)) for answer in answers],
+        ]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
+
+
+def _created(asking: Asking) -> Reasoner:
+    reasoner = create(asking.reasoner, heap=asking.heap)
+    atexit.register(reasoner.close)
+    return reasoner

@@ -1,0 +1,199 @@
+"""What a Spark job read, shuffled and wrote, from its event log.
+
+``python -m jobs.spark.events LOG…`` sums up logs (files, or folders of them) side by side.
+``python -m jobs.spark.events --compare KG:BATCH KG:BATCH…`` checks each batch against its store in a session of its own and shows
+what that cost, side by side: with batches of one size and stores of different sizes, nothing may grow with the store.
+
+Spark counts what it reads itself (the batch) and what it shuffles. What tasks read of a store goes through pyarrow, which Spark
+does not see; the tasks count it, in row groups and rows, and the check's figures sum it up.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shiq.errors import InputError
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes`` is what went to the driver."""
+
+    jobs: int = 0
+    tasks: int = 0
+    failed_tasks: int = 0
+    input_bytes: int = 0
+    input_rows: int = 0
+    shuffle_read_bytes: int = 0
+    shuffle_read_rows: int = 0
+    shuffle_written_bytes: int = 0
+    shuffle_written_rows: int = 0
+    spilled_bytes: int = 0
+    result_bytes: int = 0
+    run_ms: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
+
+
+def costs(log: Path) -> dict[int, Cost]:
+    """The cost of each job (by its number) of an event log: a file, or a folder of the files of one application.
+
+    Raises: InputError where there is no event log that is not compressed.
+    """
+    job_of: dict[int, int] = {}
+    found: dict[int, Cost] = {}
+    for event in _events(log):
+        match event.get("Event"):
+            case "SparkListenerJobStart":
+                found[event["Job ID"]] = Cost(jobs=1)
+                # A stage that several jobs share is run, and counted, for the first of them.
+                for stage in event["Stage IDs"]:
+                    job_of.setdefault(stage, event["Job ID"])
+            case "SparkListenerTaskEnd":
+                job = job_of.get(event["Stage ID"], -1)
+                found[job] = found.get(job, Cost()) + _task(event)
+    return found
+
+
+def total(log: Path) -> Cost:
+    """The cost of all jobs of an event log."""
+    found = Cost()
+    for cost in costs(log).values():
+        found = found + cost
+    return found
+
+
+def _events(log: Path) -> Iterator[dict[str, Any]]:
+    files = (
+        sorted(p for p in log.rglob("*") if p.is_file() and not p.name.startswith((".", "appstatus"))) if log.is_dir() else [log]
+    )
+    seen = False
+    for file in files:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith('{"Event"'):
+                    seen = True
+                    try:
+                        yield json.loads(line)
+                    except ValueError:  # the last line of a log that is still written
+                        continue
+    if not seen:
+        raise InputError(
+            f"{log}: no event log", "Run the job with spark.eventLog.enabled=true and spark.eventLog.compress=false."
+        )
+
+
+def _task(event: Mapping[str, Any]) -> Cost:
+    if event["Task End Reason"]["Reason"] != "Success":
+        return Cost(failed_tasks=1)
+    metrics = event.get("Task Metrics") or {}
+    read, shuffled = metrics.get("Input Metrics", {}), metrics.get("Shuffle Read Metrics", {})
+    written = metrics.get("Shuffle Write Metrics", {})
+    return Cost(
+        tasks=1,
+        input_bytes=read.get("Bytes Read", 0),
+        input_rows=read.get("Records Read", 0),
+        shuffle_read_bytes=shuffled.get("Remote Bytes Read", 0) + shuffled.get("Local Bytes Read", 0),
+        shuffle_read_rows=shuffled.get("Total Records Read", 0),
+        shuffle_written_bytes=written.get("Shuffle Bytes Written", 0),
+        shuffle_written_rows=written.get("Shuffle Records Written", 0),
+        spilled_bytes=metrics.get("Disk Bytes Spilled", 0),
+        result_bytes=metrics.get("Result Size", 0),
+        run_ms=metrics.get("Executor Run Time", 0),
+    )
+
+
+# --- side by side ---------------------------------------------------------------------------------
+
+
+def compared(pairs: Sequence[tuple[Path, Path]], master: str) -> dict[str, dict[str, object]]:
+    """What checking each (store, batch) cost, by the store's name: the answer, what tasks read of the store, the log's sums.
+
+    Each check has a process and a session of its own, so that nothing is warm.
+    """
+    found: dict[str, dict[str, object]] = {}
+    for store, batch in pairs:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            found[store.name] = pool.submit(checked, store, batch, master).result()
+    return found
+
+
+def checked(store: Path, batch: Path, master: str) -> dict[str, object]:
+    """What one check cost. Raises: InputError where a session is active already."""
+    from jobs.engines.spark import SparkKnowledgeBase
+    from jobs.spark.session import spark_session, stop
+    from shiq.check import open_store
+
+    with tempfile.TemporaryDirectory(prefix="shiq-events-") as log:
+        logging = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": log,
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.eventLog.compress": "false",
+        }
+        session, started = spark_session(master=master, settings=logging)
+        if not started:
+            raise InputError("a Spark session is active", "Compare in a process of its own.")
+        try:
+            with open_store(store) as opened:
+                result = opened.check(str(batch), engine="spark", max_conflicts=0)
+                base = opened.knowledge_base("spark")
+                assert isinstance(base, SparkKnowledgeBase) and base.figures is not None
+                figures = asdict(base.figures)
+        finally:
+            stop(session)
+        sums = asdict(total(Path(log)))
+    return {
+        "verdict": result.verdict.value,
+        "base assertions": result.statistics.assertions,
+        "insertions": result.statistics.insertions,
+        "|A_add|": result.statistics.add_set,
+        "modules": result.statistics.modules,
+        **{name.replace("_", " "): value for name, value in {**figures, **sums}.items()},
+    }
+
+
+def table(columns: Mapping[str, Mapping[str, object]]) -> str:
+    """Columns side by side, as text."""
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
+    rows = [["", *columns], *([name, *(_text(column.get(name, "")) for column in columns.values())] for name in names)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths)))
+        for row in rows
+    )
+
+
+def _text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@click.command(help=__doc__)
+@click.argument("what", nargs=-1, required=True)
+@click.option("--compare", is_flag=True, help="The arguments are KG:BATCH pairs, to be checked.")
+@click.option("--master", default="local[2]", show_default=True)
+def main(what: tuple[str, ...], compare: bool, master: str) -> None:
+    if compare:
+        pairs = [(Path(kg), Path(batch)) for kg, _, batch in (pair.partition(":") for pair in what)]
+        click.echo(table(compared(pairs, master)))
+        return
+    click.echo(table({log: {f.name.replace("_", " "): getattr(total(Path(log)), f.name) for f in fields(Cost)} for log in what}))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except InputError as error:
+        print(f"shiq: {error}", file=sys.stderr)
+        sys.exit(4)

@@ -1,0 +1,357 @@
+"""Reading a batch on Spark: N-Triples by byte ranges, Parquet and Delta tables and DataFrames of triples by their partitions.
+
+Every other format, and whatever cannot be judged line by line (`jobs.spark.splits`), is read by the driver as the other engines
+read it. The result is the same: assertions, ledger, leftovers with file and line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.spark import rows as rows_
+from jobs.spark.rows import ASSERTIONS, DDL, ROLE
+from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
+from jobs.spark.worker import StoreKey, opened_store
+from shiq.abox import ABox
+from shiq.errors import InputError
+from shiq.model import TBox
+from shiq.rdf import read_assertions
+from shiq.rdf.accounts import MOST_SHOWN, capped
+from shiq.sources import FileSource, Format, source_of
+from shiq.verdict import Leftover
+
+#: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
+SPLIT_BYTES = 16 << 20
+#: Less than this is not worth a task.
+LEAST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """Assertions as rows of `jobs.spark.rows.SCHEMA`, held by Spark; the ``names`` of classes, object and data properties in
+    them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up."""
+
+    frame: DataFrame
+    leftovers: tuple[Leftover, ...]
+    ledger: Counter[str]
+    names: tuple[set[str], set[str], set[str]]
+    others: ABox
+    row_groups: int = 0
+    rows: int = 0
+    held: tuple[DataFrame, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(self.names) and not len(self.others)
+
+    def release(self) -> None:
+        for frame in self.held:
+            frame.unpersist()
+
+
+@dataclass
+class _Parts:
+    """What parallel reading is made of: ``frames`` with the tasks' rows, and the names of the splits' and tables' sources."""
+
+    splits: list[Split] = field(default_factory=list)
+    tables: list[tuple[TableSource, DataFrame]] = field(default_factory=list)
+    driver: bool = False
+
+
+def read_batch(
+    spark: SparkSession, sources: Sequence[object], tbox: TBox, store: StoreKey, *, scope: str, aside: bool
+) -> BatchRows:
+    """Reads ``sources``. ``scope`` begins the names of blank nodes; ``aside``: ill-typed data assertions are set aside.
+
+    Raises: InputError, UsageError.
+    """
+    parts = _parts(spark, sources, scope)
+    if not parts.driver:
+        found = _parallel(spark, parts, tbox, store, sources, aside)
+        if found is not None:
+            return found
+    return _by_driver(spark, sources, tbox, store, scope, aside)
+
+
+# --- what the sources are -------------------------------------------------------------------------
+
+
+def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts:
+    parts = _Parts()
+    cores = max(1, spark.sparkContext.defaultParallelism)
+    for i, source in enumerate(sources):
+        own, name = f"{scope}{i}", _name(source)
+        frame = table_of(spark, source)
+        if frame is not None:
+            number = len(parts.splits) + len(parts.tables)
+            parts.tables.append((TableSource(name, own, number), frame))
+            continue
+        known = source_of(source)
+        if not isinstance(known, FileSource) or known.format is not Format.NTRIPLES or known.content is not None:
+            parts.driver = True
+            continue
+        size = known.path.stat().st_size
+        width = size if known.compressed else max(LEAST_BYTES, min(SPLIT_BYTES, -(-size // cores)))
+        for start in range(0, max(size, 1), max(width, 1)):
+            number = len(parts.splits) + len(parts.tables)
+            end = min(start + width, size)
+            path = str(known.path.absolute())
+            parts.splits.append(Split(number, known.name, path, own, start, end, size, known.compressed))
+    return parts
+
+
+def _name(source: object) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "DataFrame"
+
+
+def table_of(spark: SparkSession, source: object) -> DataFrame | None:
+    """The triples of a DataFrame, a Parquet file or folder, or a Delta table, with the columns s, p, o, key, row; None for any
+    other source. Raises: InputError for a table without s, p, o, or of a Delta table's feature that files alone do not show."""
+    if isinstance(source, DataFrame):
+        return _triples_of(source, "DataFrame", None)
+    if not isinstance(source, str | os.PathLike):
+        return None
+    name = os.fsdecode(os.fspath(source))
+    path = Path(name)
+    if path.is_dir() and (path / "_delta_log").is_dir():
+        files = _delta_files(path)
+    elif (path.is_dir() and any(path.rglob("*.parquet"))) or (path.suffix == ".parquet" and path.is_file()):
+        files = [str(path.absolute())]
+    else:
+        return None
+    if not files:
+        frame = spark.createDataFrame([], "s string, p string, o string")
+        return _triples_of(frame, name, None)
+    return _triples_of(spark.read.parquet(*files), name, F.col("_metadata.row_index"))
+
+
+def _triples_of(frame: DataFrame, name: str, number: Column | None) -> DataFrame:
+    missing = [column for column in ("s", "p", "o") if column not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{name}: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
+            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
+        )
+    key = F.col("key").cast("string") if "key" in frame.columns else F.lit(None).cast("string")
+    row = number + 1 if number is not None else F.lit(0).cast("bigint")
+    return frame.select(*(F.col(c).cast("string").alias(c) for c in ("s", "p", "o")), key.alias("key"), row.alias("row"))
+
+
+def _delta_files(path: Path) -> list[str]:
+    """The Parquet files of the present version."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        table = DeltaTable(str(path))
+        features = set(table.protocol().reader_features or ())
+    except (DeltaError, OSError) as error:
+        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
+    refused = features & {"deletionVectors", "columnMapping"}
+    columns = set(table.metadata().partition_columns) & {"s", "p", "o", "key"}
+    if refused or columns:
+        raise InputError(
+            f"{path}: a Delta table with {', '.join(sorted(refused | columns))}, which its files alone do not show",
+            "Write it without deletion vectors, column mapping, and partitions by s, p, o or key.",
+        )
+    return [uri.removeprefix("file://") for uri in table.file_uris()]
+
+
+# --- in parallel ----------------------------------------------------------------------------------
+
+
+def _parallel(
+    spark: SparkSession, parts: _Parts, tbox: TBox, store: StoreKey, sources: Sequence[object], aside: bool
+) -> BatchRows | None:
+    """The batch, or None where it has to be read as a whole."""
+    vocabulary = Vocabulary(tbox.signature, aside)
+    frames = []
+    if parts.splits:
+        count = len(parts.splits)
+        task = partial(_split_task, parts.splits, vocabulary, store)
+        frames.append(spark.range(0, count, 1, count).mapInArrow(task, DDL))
+    for source, frame in parts.tables:
+        frames.append(frame.mapInArrow(partial(_table_task, source, vocabulary, store), DDL))
+    whole = frames[0] if frames else spark.createDataFrame([], DDL)
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    whole = whole.persist()
+    told = whole.where(~F.col("kind").isin(*ASSERTIONS)).select("kind", "o").collect()
+    messages = {kind: [json.loads(row.o) for row in told if row.kind == kind] for kind in (REPORT, LEFTOVER, FAILURE)}
+    splits = {row_["split"]: row_ for row_ in messages[REPORT]}
+    if messages[FAILURE]:
+        whole.unpersist()
+        raise InputError(**messages[FAILURE][0])
+    reports = [Report(**message) for message in messages[REPORT]]
+    if any(report.whole for report in reports):
+        whole.unpersist()
+        return None
+    _refuse_what_is_no_triples(parts.splits, reports)
+    assert len(splits) >= len(parts.splits)
+    located = _located(spark, whole, parts, reports)
+    names = (set[str](), set[str](), set[str]())
+    ledger: Counter[str] = Counter()
+    for report in reports:
+        ledger.update(report.ledger)
+        for found, kind in zip(names, (report.classes, report.object_properties, report.data_properties)):
+            found.update(kind)
+    return BatchRows(
+        whole.where(F.col("kind").isin(*ASSERTIONS)),
+        tuple(capped(located)),
+        +ledger,
+        names,
+        ABox(),
+        sum(r.row_groups for r in reports),
+        sum(r.rows for r in reports),
+        (whole,),
+    )
+
+
+def _split_task(
+    splits: Sequence[Split], vocabulary: Vocabulary, store: StoreKey, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for i in batch.column(0).to_pylist():
+            yield from read_split(splits[i], vocabulary, store)
+
+
+def _table_task(
+    source: TableSource, vocabulary: Vocabulary, store: StoreKey, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    return read_rows(batches, source, vocabulary, store)
+
+
+def _refuse_what_is_no_triples(splits: Sequence[Split], reports: Sequence[Report]) -> None:
+    """Raises: InputError for a file of which no line looks like a triple, as reading it in one piece does."""
+    name_of = {split.number: split.name for split in splits}
+    for name in dict.fromkeys(name_of.values()):
+        own = [report for report in reports if name_of.get(report.split) == name]
+        rejected = sum(report.rejected for report in own)
+        if rejected and sum(r.unsure for r in own) == rejected and not any(r.triples for r in own):
+            raise InputError(
+                f"{name} is not N-Triples: no line of it is a triple", "Check the file and the format that its name stands for."
+            )
+
+
+def _located(spark: SparkSession, whole: DataFrame, parts: _Parts, reports: Sequence[Report]) -> list[Leftover]:
+    """The leftovers of all tasks with their lines in the file; those of one name are one, as in a file read in one piece."""
+    first = _first_lines(parts.splits, reports)
+    source = {split.number: i for i, split in enumerate(parts.splits)} | {t.number: t.number for t, _ in parts.tables}
+    told = whole.where(F.col("kind") == LEFTOVER).select("split", "o").collect()
+    found: list[tuple[tuple[int, int, int], Leftover, int]] = []
+    for row in told:
+        value = json.loads(row.o)
+        order = value.pop("order")
+        leftover = Leftover(**value)
+        if leftover.line and row.split in first:
+            leftover = replace(leftover, line=leftover.line + first[row.split])
+        found.append(((order, source.get(row.split, 0), leftover.line), leftover, order))
+    found.sort(key=lambda item: item[0])
+    merged: dict[tuple[object, ...], Leftover] = {}
+    shown: Counter[str] = Counter()
+    for i, (_, leftover, order) in enumerate(found):
+        if order == 0:
+            shown[leftover.source] += 1
+            more = not leftover.line or shown[leftover.source] > MOST_SHOWN
+            key: tuple[object, ...] = ("more", leftover.source) if more else (i,)
+            if more:
+                before = merged.get(key)
+                count = leftover.count + (before.count if before else 0)
+                leftover = Leftover("malformed", f"{count} more lines like those above", leftover.source, count=count)
+                merged[key] = leftover
+                continue
+        else:
+            key = (i,) if order == 2 else (leftover.kind, leftover.message)
+        if key in merged:
+            merged[key] = replace(merged[key], count=merged[key].count + leftover.count)
+        else:
+            merged[key] = leftover
+    return sorted(merged.values(), key=_rank)
+
+
+def _rank(leftover: Leftover) -> int:
+    kinds = ("malformed", "undeclared", "unknown-vocabulary", "ill-typed")
+    return kinds.index(leftover.kind) if leftover.kind in kinds else len(kinds)
+
+
+def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int, int]:
+    """How many lines of its file stand before each split."""
+    lines = {report.split: report.lines for report in reports}
+    before: dict[str, int] = {}
+    found = {}
+    for split in splits:
+        found[split.number] = before.get(split.scope, 0)
+        before[split.scope] = found[split.number] + lines.get(split.number, 0)
+    return found
+
+
+# --- by the driver --------------------------------------------------------------------------------
+
+
+def _by_driver(spark: SparkSession, sources: Sequence[object], tbox: TBox, store: StoreKey, scope: str, aside: bool) -> BatchRows:
+    """The batch as the other engines read it; tables are written out as N-Triples for that."""
+    from shiq.check import Options, _well_typed
+
+    with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
+        given, renamed = [], {}
+        for i, source in enumerate(sources):
+            frame = table_of(spark, source)
+            if frame is None:
+                given.append(source)
+                continue
+            file = Path(folder) / f"{i}.nt"
+            _write_lines(frame, file)
+            renamed[str(file)] = _name(source)
+            given.append(str(file))
+        reading = read_assertions(given, tbox.signature, axioms=tbox.axioms, scope=scope)
+    abox, set_aside = _well_typed(reading.abox, Options(allow=frozenset(["ill-typed"] if aside else ())))
+    leftovers = tuple(replace(x, source=renamed.get(x.source, x.source)) for x in (*reading.leftovers, *set_aside))
+    return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=Counter(reading.ledger))
+
+
+def _write_lines(frame: DataFrame, file: Path) -> None:
+    from jobs.spark.splits import line_of
+
+    with file.open("w", encoding="utf-8", errors="surrogatepass") as out:
+        for row in frame.toLocalIterator():
+            out.write(line_of(row.s, row.p, row.o) + "\n")
+
+
+def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:
+    """An ABox as rows; terms are looked up in tasks."""
+    table = rows_.rows_of(abox)
+    frame = spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], DDL)
+    count = max(1, min(spark.sparkContext.defaultParallelism, -(-table.num_rows // 10_000)))
+    frame = frame.repartition(count, "s").mapInArrow(partial(_look_up, store), DDL).persist()
+    others = ABox(individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex)
+    names = (set(abox.classes), set(abox.object_properties), set(abox.data_properties))
+    return BatchRows(frame, (), Counter(), names, others, held=(frame,))
+
+
+def _look_up(store: StoreKey, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    base = opened_store(store)
+    for batch in batches:
+        rows = pa.Table.from_batches([batch])
+        columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
+        kinds = np.array(rows["kind"].to_pylist(), object)
+        roles = kinds == ROLE
+        subjects = rows["s"].to_pylist()
+        objects = np.array(rows["o"].to_pylist(), object)
+        columns["s_node"] = pa.array(base.nodes_of(subjects))
+        o_node = np.full(len(kinds), -1, np.int64)
+        o_node[roles] = base.nodes_of(list(objects[roles]))
+        columns["o_node"] = pa.array(o_node)
+        yield rows_.batch_of(columns, batch.num_rows)

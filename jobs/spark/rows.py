@@ -1,0 +1,178 @@
+"""A batch as rows of texts, one assertion each: what travels between Spark tasks.
+
+``kind`` says what a row is: `CLASS` (s, p: class), `ROLE` (s, p: property, o), `DATA` (s, p, o with datatype and language), or
+`OTHER` (o: any other assertion as JSON, `jobs.store.values`; s and p: its individuals). ``s_node`` and ``o_node`` are the store's
+numbers of the individuals, -1 for fresh ones; ``key`` is what the caller calls the row, "" where nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from jobs.engines.columns import Ints
+from jobs.store.values import decode, encode
+from shiq.abox import ABox, ABoxBuilder, individuals_of
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+
+CLASS, ROLE, DATA, OTHER = "class", "role", "data", "other"
+ASSERTIONS = (CLASS, ROLE, DATA, OTHER)
+
+_TEXTS = ("kind", "s", "p", "o", "datatype", "language", "key")
+_NUMBERS = ("s_node", "o_node", "split")
+SCHEMA = pa.schema([*(pa.field(name, pa.string()) for name in _TEXTS), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
+#: The same for Spark.
+DDL = ", ".join([*(f"{name} string" for name in _TEXTS), *(f"{name} bigint" for name in _NUMBERS)])
+
+
+def batch_of(columns: dict[str, Any], count: int) -> pa.RecordBatch:
+    """``count`` rows; columns that are left out are empty texts, or -1."""
+    arrays = []
+    for field in SCHEMA:
+        column = columns.get(field.name)
+        if column is None:
+            column = pa.repeat(pa.scalar("", pa.string()) if field.name in _TEXTS else pa.scalar(-1, pa.int64()), count)
+        elif not isinstance(column, pa.Array):
+            column = pa.array(column, field.type)
+        arrays.append(column)
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def rows_of(abox: ABox) -> pa.Table:
+    """The rows of ``abox``, without numbers."""
+    individuals, literals = abox.individuals, abox.literals
+    parts = []
+    if len(abox.class_subject):
+        parts.append({"s": _taken(individuals, abox.class_subject), "p": _taken(abox.classes, abox.class_name), "kind": CLASS})
+    if len(abox.role_subject):
+        parts.append(
+            {
+                "s": _taken(individuals, abox.role_subject),
+                "p": _taken(abox.object_properties, abox.role_name),
+                "o": _taken(individuals, abox.role_object),
+                "kind": ROLE,
+            }
+        )
+    if len(abox.data_subject):
+        parts.append(
+            {
+                "s": _taken(individuals, abox.data_subject),
+                "p": _taken(abox.data_properties, abox.data_name),
+                "o": _taken([x.lexical for x in literals], abox.data_literal),
+                "datatype": _taken([x.datatype for x in literals], abox.data_literal),
+                "language": _taken([x.language for x in literals], abox.data_literal),
+                "kind": DATA,
+            }
+        )
+    batches = []
+    for part in parts:
+        count = len(part["s"])
+        batches.append(batch_of({**part, "kind": pa.repeat(pa.scalar(part["kind"], pa.string()), count)}, count))
+    others: list[Assertion] = [SameIndividual(individuals[a], individuals[b]) for a, b in abox.same]
+    others += (DifferentIndividuals(individuals[a], individuals[b]) for a, b in abox.different)
+    others += abox.complex
+    if others:
+        texts = [json.dumps(encode(a), ensure_ascii=False) for a in others]
+        ends = [individuals_of(a) for a in others]
+        columns = {"kind": [OTHER] * len(others), "s": [e[0] for e in ends], "p": [(*e, "")[1] for e in ends], "o": texts}
+        batches.append(batch_of(columns, len(others)))
+    return pa.Table.from_batches(batches, SCHEMA)
+
+
+def _taken(values: list[str], positions: array[int]) -> pa.Array:
+    return pa.array(values, pa.string()).take(pa.array(np.asarray(positions, np.int64)))
+
+
+def abox_of_rows(rows: pa.Table) -> ABox:
+    """The assertions of ``rows``, each once; names, individuals and literals in the order of their texts, so that the same set of
+    rows gives the same ABox in whatever order they come."""
+    parts = {kind: rows.filter(pc.equal(rows["kind"], kind)).combine_chunks() for kind in ASSERTIONS}
+    ends = [parts[CLASS]["s"], parts[ROLE]["s"], parts[ROLE]["o"], parts[DATA]["s"]]
+    others = [decode(json.loads(text)) for text in sorted(set(parts[OTHER]["o"].to_pylist()))]
+    if others:
+        ends.append(pa.chunked_array([pa.array([i for a in others for i in individuals_of(a)], pa.string())]))
+    individuals = _sorted(*ends)
+    classes, roles, properties = (_sorted(parts[kind]["p"]) for kind in (CLASS, ROLE, DATA))
+    class_rows = _distinct(_found(parts[CLASS]["s"], individuals), _found(parts[CLASS]["p"], classes))
+    role_rows = _distinct(
+        _found(parts[ROLE]["s"], individuals), _found(parts[ROLE]["p"], roles), _found(parts[ROLE]["o"], individuals)
+    )
+    literals, literal = _literals(parts[DATA])
+    data_rows = _distinct(_found(parts[DATA]["s"], individuals), _found(parts[DATA]["p"], properties), literal)
+    names: list[str] = individuals.to_pylist()
+    place = {name: i for i, name in enumerate(names)} if others else {}
+    builder = ABoxBuilder()
+    for assertion in others:
+        builder.add(assertion)
+    rest = builder.build()
+    place_of = [place[name] for name in rest.individuals]
+    made = [_array(column) for column in (*class_rows, *role_rows, *data_rows)]
+    return ABox(
+        names,
+        classes.to_pylist(),
+        roles.to_pylist(),
+        properties.to_pylist(),
+        literals,
+        *(made[0], made[1], made[2], made[3], made[4], made[5], made[6], made[7]),
+        tuple((place_of[a], place_of[b]) for a, b in rest.same),
+        tuple((place_of[a], place_of[b]) for a, b in rest.different),
+        rest.complex,
+    )
+
+
+def _sorted(*columns: pa.ChunkedArray) -> pa.Array:
+    values = pc.unique(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string()))
+    return values.take(pc.sort_indices(values))
+
+
+def _found(column: pa.ChunkedArray, among: pa.Array) -> Ints:
+    found: Ints = pc.index_in(column, among).to_numpy().astype(np.int64)
+    return found
+
+
+def _literals(rows: pa.Table) -> tuple[list[Literal], Ints]:
+    values = list(zip(*(rows[name].to_pylist() for name in ("o", "datatype", "language"))))
+    ids = {value: i for i, value in enumerate(sorted(set(values)))}
+    return [Literal(*value) for value in ids], np.fromiter((ids[v] for v in values), np.int64, len(values))
+
+
+def _distinct(*columns: Ints) -> tuple[Ints, ...]:
+    if not len(columns[0]):
+        return columns
+    return tuple(np.unique(np.stack(columns), axis=1))
+
+
+def _array(values: Ints) -> array[int]:
+    made = array("q")
+    made.frombytes(np.ascontiguousarray(values, np.int64).tobytes())
+    return made
+
+
+def assertions_of(rows: pa.Table) -> Iterator[tuple[Assertion, str]]:
+    """(assertion, key) for each row."""
+    for kind, s, p, o, datatype, language, key in zip(*(rows[name].to_pylist() for name in _TEXTS)):
+        if kind == CLASS:
+            yield ClassAssertion(Class(p), s), key
+        elif kind == ROLE:
+            yield ObjectPropertyAssertion(ObjectProperty(p), s, o), key
+        elif kind == DATA:
+            yield DataPropertyAssertion(DataProperty(p), s, Literal(o, datatype, language)), key
+        else:
+            yield decode(json.loads(o)), key

@@ -1,0 +1,337 @@
+"""The engine `graphframes`: equal to `memory`, and never a wrong answer from below.
+
+What needs GraphFrames' JVM core is skipped unless SHIQ_GRAPHFRAMES_JAR names it; `make test-graphframes JAR=…` runs it all. A
+round of message passing costs Spark jobs, so most cases are checked side by side, as one knowledge base with names kept apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from abox_ops.engine import AddSet
+from jobs.engines.memory import MemoryKnowledgeBase
+from jobs.evaluation.random_gadgets import renamed
+from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_tbox import PREFIX
+from shiq.abox import ABox, abox_of
+from shiq.errors import OperationalError
+from shiq.model import Assertion, TBox
+from shiq.rdf import read_ontology
+from tests.conftest import CASES
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
+Parts = tuple[TBox, list[Assertion], list[Assertion], list[Assertion]]
+
+
+@pytest.fixture(scope="module")
+def core() -> Iterator[SparkSession]:
+    """A Spark session with GraphFrames' JVM core."""
+    from jobs.graphframes.core import JAR, has_core, running, session
+
+    if not os.environ.get(JAR):
+        pytest.skip(f"{JAR} names no jar of GraphFrames' JVM core")
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and not has_core(active):
+        pytest.skip("the Spark session of the other tests was started without the core: run `make test-graphframes`")
+    # What is compiled here runs but a few times.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        spark = session("local[2]")
+    with running(spark, 100):
+        yield spark
+
+
+# --- without the core ------------------------------------------------------------------------------
+
+
+def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.graphframes.core import JAR, session
+
+    monkeypatch.setenv(JAR, "/no/such.jar")
+    with pytest.raises(OperationalError, match="no such jar") as caught:
+        session()
+    assert "spark.jars.packages=io.graphframes:graphframes-spark4_2.13" in caught.value.remedy
+
+
+def test_the_command_line_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobs.cli import main
+
+    monkeypatch.setenv("SHIQ_GRAPHFRAMES_JAR", "")
+    folder = CASES / "PaperExample2"
+    arguments = ["check", "-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn", "-i", f"{folder}/insertions.ofn"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--engine", "graphframes", "--graphframes-jar", str(tmp_path / "none.jar")])
+    said = capsys.readouterr().err
+    assert ended.value.code == 4
+    assert "--graphframes-jar" in said
+    assert "spark.jars.packages" in said
+
+
+def test_a_package_that_cannot_be_resolved(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    from pyspark.sql import SparkSession
+
+    from jobs.graphframes import core
+
+    asked: list[Mapping[str, str]] = []
+
+    def refused(*, settings: Mapping[str, str], **_: Any) -> None:
+        asked.append(settings)
+        os.write(2, b":: unresolved dependency: io.graphframes#graphframes-spark4_2.13;0.12.3: not found\n")
+        raise OperationalError("no Spark session could be started: [JAVA_GATEWAY_EXITED]")
+
+    monkeypatch.setenv(core.JAR, "")
+    monkeypatch.setattr(core, "_failed", [])
+    monkeypatch.setattr(core, "spark_session", refused)
+    monkeypatch.setattr(SparkSession, "getActiveSession", staticmethod(lambda: None))
+    for _ in range(2):
+        with pytest.raises(OperationalError, match="could not be resolved") as caught:
+            core.session()
+        assert "--graphframes-jar" in caught.value.remedy
+    assert asked == [{"spark.jars.packages": core.COORDINATES}]
+    assert capfd.readouterr().err == ""
+
+
+FIRST, SECOND = np.array([1, 2, 5, 6]), np.array([2, 3, 6, 5])
+VERTICES = np.array([1, 2, 3, 5, 6, 9])
+
+
+def test_right_components_pass() -> None:
+    from jobs.graphframes.certificate import certify_components
+
+    certify_components(VERTICES, FIRST, SECOND, VERTICES[::-1], np.array([9, 5, 5, 1, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("member", "component"),
+    [
+        ([1, 2, 3, 5, 6, 9], [1, 1, 3, 5, 5, 9]),  # split
+        ([1, 2, 3, 5, 6, 9], [1, 1, 1, 1, 1, 9]),  # joined
+        ([1, 2, 3, 5, 6, 9], [1, 1, 1, 5, 5, 5]),  # a vertex without edges joined
+        ([1, 2, 3, 5, 6, 9], [7, 7, 7, 5, 5, 9]),  # named by nobody
+        ([1, 2, 3, 5, 6, 9], [5, 5, 5, 1, 1, 9]),  # named by one of another
+        ([1, 2, 3, 5, 6], [1, 1, 1, 5, 5]),  # one lost
+        ([1, 2, 3, 5, 6, 9, 9], [1, 1, 1, 5, 5, 9, 9]),  # one twice
+    ],
+)
+def test_wrong_components_are_caught(member: list[int], component: list[int]) -> None:
+    from jobs.graphframes.certificate import CertificateError, certify_components
+
+    with pytest.raises(CertificateError):
+        certify_components(VERTICES, FIRST, SECOND, np.array(member), np.array(component))
+
+
+# --- certificates on Spark -------------------------------------------------------------------------
+
+
+@pytest.mark.graphframes
+def test_components(core: SparkSession) -> None:
+    from jobs.graphframes.components import components
+
+    vertex, least = components(core, FIRST, SECOND)
+    assert dict(zip(vertex.tolist(), least.tolist())) == {1: 1, 2: 1, 3: 1, 5: 5, 6: 5}
+
+
+@pytest.mark.graphframes
+def test_wrong_components_from_below_end_the_check(core: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.graphframes import components as module
+    from jobs.graphframes.certificate import CertificateError
+    from jobs.graphframes.frames import frame
+
+    wrong = frame(core, {"id": np.array([1, 2, 3, 5, 6]), "component": np.array([1, 1, 5, 5, 5])})
+    monkeypatch.setattr(module, "run", lambda *_: wrong)
+    with pytest.raises(CertificateError, match="components"):
+        module.components(core, FIRST, SECOND)
+
+
+@pytest.mark.graphframes
+def test_what_is_reached(core: SparkSession) -> None:
+    from jobs.graphframes.certificate import CertificateError, certify_reached
+    from jobs.graphframes.frames import collected, frame
+    from jobs.graphframes.reach import reached
+
+    arcs = frame(core, {"src": np.array([1, 2, 3, 7, 3]), "dst": np.array([2, 3, 1, 1, 4])})
+    start = frame(core, {"id": np.array([2, 9])})
+    found = collected(reached(start, arcs))
+    assert dict(zip(found["id"].tolist(), found["distance"].tolist())) == {2: 0, 9: 0, 3: 1, 1: 2, 4: 2}
+    for wrong in (
+        {2: 0, 9: 0, 3: 1, 1: 2},  # one missing
+        {2: 0, 9: 0, 3: 1, 1: 2, 4: 2, 7: 3},  # one that nothing leads to
+        {2: 0, 9: 0, 3: 1, 1: 2, 4: 2, 7: 0},  # one that is no start
+        {2: 0, 3: 1, 1: 2, 4: 2},  # a start missing
+        {2: 0, 9: 0, 3: 2, 1: 3, 4: 3},  # a distance too far
+    ):
+        given = frame(core, {"id": np.array(list(wrong)), "distance": np.array(list(wrong.values()))})
+        with pytest.raises(CertificateError, match="reached"):
+            certify_reached(start, arcs, given)
+
+
+@pytest.mark.graphframes
+def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    from jobs.graphframes.certificate import CertificateError, certify_told
+    from jobs.graphframes.frames import collected, frame
+    from jobs.graphframes.rules import Rules, label_text
+    from jobs.graphframes.told import history
+    from shiq.model import Class, ObjectAllValuesFrom, ObjectProperty, SubClassOf
+    from shiq.roles import Role
+    from simplify import simplify
+
+    a, b, r = Class("urn:A"), Class("urn:B"), ObjectProperty("urn:r")
+    axioms = (SubClassOf(a, ObjectAllValuesFrom(r, b)), SubClassOf(b, ObjectAllValuesFrom(r, a)))
+    tbox = simplify(TBox(axioms), (a, b)).clauses
+    rules = Rules(tbox, (Role("urn:r"), Role("urn:r", True)))
+    told_a, told_b = (label_text((1 << tbox.atom_ids[x.iri], 0)) for x in (a, b))
+    edges = frame(core, {"src": np.array([1, 2]), "dst": np.array([2, 3]), "role": np.array([0, 0])})
+    start = frame(core, {"id": np.array([1, 2, 3]), "start": [told_a, "0 0", "0 0"]})
+    vertices = history(rules, start.withColumn("history", F.array(rules.closed(F.col("start")))), edges)
+    certify_told(rules, vertices, edges)
+    found = collected(vertices)
+    right = dict(zip(found["id"].tolist(), found["history"]))
+    assert [right[i][-1] for i in (1, 2, 3)] == [told_a, told_b, told_a]
+
+    def planted(changed: Mapping[int, list[str]]) -> None:
+        histories = {**right, **changed}
+        rows = core.createDataFrame(
+            [(i, told_a if i == 1 else "0 0", histories[i]) for i in (1, 2, 3)], "id bigint, start string, history array<string>"
+        )
+        with pytest.raises(CertificateError, match="told"):
+            certify_told(rules, rows, edges)
+
+    planted({3: [right[3][0]] * len(right[3])})  # a lost message
+    planted({2: [told_b] * len(right[2])})  # there from the start, derived from nothing
+    planted({3: [*right[3][:-1], label_text((3, 0))]})  # more than was sent
+    planted({i: h[:-1] for i, h in right.items()})  # stopped a round too early
+
+
+# --- side by side with memory ----------------------------------------------------------------------
+
+
+class Apart(dict[str, str]):
+    """Gives every name that begins with ``prefix`` a number."""
+
+    def __init__(self, prefix: str, number: int) -> None:
+        super().__init__()
+        self.prefix, self.number = prefix, number
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return f"{key}.{self.number}" if key.startswith(self.prefix) else default
+
+
+def side_by_side(cases: Iterable[Parts], prefix: str) -> Parts:
+    """One knowledge base of many, their names kept apart."""
+    axioms: list[Any] = []
+    base: list[Assertion] = []
+    insertions: list[Assertion] = []
+    deletions: list[Assertion] = []
+    for number, (tbox, a, i, d) in enumerate(cases):
+        names = Apart(prefix, number)
+        axioms += (renamed(axiom, names) for axiom in tbox.axioms)
+        for mine, theirs in ((base, a), (insertions, i), (deletions, d)):
+            mine += (renamed(assertion, names) for assertion in theirs)
+    return TBox(tuple(dict.fromkeys(axioms))), base, insertions, deletions
+
+
+def golden(name: str) -> Parts:
+    folder = CASES / name
+    tbox = folder / "tbox.ofn"
+
+    def assertions(file: str) -> list[Assertion]:
+        return list(read_ontology([tbox, folder / file]).abox) if (folder / file).exists() else []
+
+    return read_ontology([tbox]).tbox, assertions("abox.ofn"), assertions("insertions.ofn"), assertions("deletions.ofn")
+
+
+def equal_to_memory(parts: Parts, criterion: str) -> AddSet:
+    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+
+    tbox, base, insertions, deletions = parts
+    arguments = abox_of(insertions), abox_of(deletions), criterion
+    found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).add_set(*arguments)
+    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(*arguments)
+    assert set(found.kept()) == set(wanted.kept())
+    assert (found.insertions, found.size, found.pulled_in) == (wanted.insertions, wanted.size, wanted.pulled_in)
+    assert list(found.contradictory) == list(wanted.contradictory)
+    assert [(m.elements, m.module) for m in found.modules] == [(m.elements, m.module) for m in wanted.modules]
+    return found
+
+
+def random_parts(seed: int) -> Parts:
+    kb = random_kb(seed)
+    return kb.tbox, list(kb.abox), list(kb.insertions), list(kb.deletions)
+
+
+@pytest.mark.graphframes
+@pytest.mark.parametrize("criterion", ["clausal", "definition7", "none"])
+def test_all_golden_cases_at_once(core: SparkSession, criterion: str) -> None:
+    found = equal_to_memory(side_by_side(map(golden, NAMES), "urn:case#"), criterion)
+    assert found.size > len(NAMES)
+    assert len(found.modules) > 10
+
+
+@pytest.mark.graphframes
+@pytest.mark.parametrize(("criterion", "seeds"), [("clausal", range(20)), ("definition7", range(20, 40))])
+def test_random_knowledge_bases_at_once(core: SparkSession, criterion: str, seeds: range) -> None:
+    found = equal_to_memory(side_by_side(map(random_parts, seeds), PREFIX), criterion)
+    assert found.insertions
+    assert found.size
+
+
+@pytest.mark.graphframes
+def test_a_conflict(core: SparkSession) -> None:
+    from shiq import check_insertions
+
+    folder = CASES / "ClassesOfTheWhole"
+    given = [folder / f"{file}.ofn" for file in ("tbox", "abox", "insertions")]
+    found, wanted = (check_insertions(*given, engine=engine, reasoner="own") for engine in ("graphframes", "memory"))
+    assert found.verdict.value == json.loads((folder / "expected.json").read_text())["verdict"]
+    assert found.conflicts == wanted.conflicts
+    assert set(found.a_add) == set(wanted.a_add)
+
+
+@pytest.mark.graphframes
+def test_from_a_store(core: SparkSession, tmp_path: Path) -> None:
+    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.store import open_store, write_store
+
+    tbox, base, insertions, _ = side_by_side(map(golden, NAMES[::5]), "urn:case#")
+    write_store(tmp_path / "kg", tbox, abox_of(base))
+    with open_store(tmp_path / "kg") as store:
+        found = GraphFramesKnowledgeBase.from_store(store).add_set(abox_of(insertions), ABox())
+        wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(abox_of(insertions), ABox())
+        assert set(found.kept()) == set(wanted.kept())
+        assert found.pulled_in == wanted.pulled_in
+        assert [(m.elements, m.module) for m in found.modules] == [(m.elements, m.module) for m in wanted.modules]
+
+
+@pytest.mark.graphframes
+def test_a_wrong_answer_from_below_ends_the_command_with_4(
+    core: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobs.cli import main
+    from jobs.graphframes import components as module
+    from jobs.graphframes.frames import frame
+
+    monkeypatch.setattr(module, "run", lambda spark, vertices, *_: frame(spark, {"id": vertices, "component": vertices}))
+    folder = CASES / "ClassesOfTheWhole"
+    arguments = ["check", "-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn", "-i", f"{folder}/insertions.ofn"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--engine", "graphframes", "--reasoner", "own"])
+    assert ended.value.code == 4
+    assert "does not hold" in capsys.readouterr().err

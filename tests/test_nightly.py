@@ -1,0 +1,131 @@
+"""The nightly job: what `shiq check` says, by spark-submit; on a cluster that loses a worker in mid-check."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.evaluation.lubm import generate
+from jobs.nightly import arguments
+from jobs.spark.events import Cost, costs, table, total
+from shiq.check import check_insertions, index, open_store
+from shiq.errors import InputError
+from shiq.result import Result
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def answer(result: Result) -> dict[str, Any]:
+    """What two engines must agree on."""
+    return comparable(result.to_dict())
+
+
+def comparable(value: dict[str, Any]) -> dict[str, Any]:
+    statistics = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "reasoner_calls")}
+    evidence = {k: v for k, v in value["evidence"].items() if k not in ("engine", "run")}
+    return {**value, "statistics": statistics, "evidence": evidence}
+
+
+@pytest.fixture(scope="module")
+def lubm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store and a batch with planted contradictions."""
+    folder = tmp_path_factory.mktemp("lubm")
+    generate(1, 1, folder, faults=4)
+    assert index(str(folder / "tbox.owl"), str(folder / "abox.nt.gz"), folder / "kg").verdict.value == "consistent"
+    return folder
+
+
+def test_the_command_line_is_that_of_check() -> None:
+    assert arguments(["--store", "kg", "--insert", "b.nt"]) == ["check", "--engine", "spark", "--store", "kg", "--insert", "b.nt"]
+
+
+def test_usage_errors_end_with_2() -> None:
+    for given in (["--store", "kg"], ["--insert", "b.nt"], ["--store", "kg", "--insert", "b.nt", "--engin", "spark"]):
+        command = [sys.executable, "jobs/nightly.py", *given]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
+        assert done.returncode == 2, done.stderr
+
+
+def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
+    def task(stage: int, reason: str = "Success") -> dict[str, Any]:
+        metrics = {
+            "Executor Run Time": 5,
+            "Result Size": 100,
+            "Disk Bytes Spilled": 1,
+            "Input Metrics": {"Bytes Read": 10, "Records Read": 2},
+            "Shuffle Read Metrics": {"Remote Bytes Read": 3, "Local Bytes Read": 4, "Total Records Read": 6},
+            "Shuffle Write Metrics": {"Shuffle Bytes Written": 8, "Shuffle Records Written": 9},
+        }
+        end = {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": reason}}
+        return {**end, "Task Metrics": metrics}
+
+    events = [
+        {"Event": "SparkListenerJobStart", "Job ID": 0, "Stage IDs": [0, 1]},
+        task(0),
+        task(1),
+        task(1, "ExecutorLostFailure"),
+        {"Event": "SparkListenerJobStart", "Job ID": 1, "Stage IDs": [1, 2]},
+        task(2),
+    ]
+    log = tmp_path / "app-1"
+    log.write_text("\n".join(json.dumps(event, separators=(",", ":")) for event in events) + '\n{"Event":"cut')
+    by_job = costs(log)
+    assert (by_job[0].tasks, by_job[0].failed_tasks, by_job[1].tasks) == (2, 1, 1)
+    assert by_job[1] == Cost(1, 1, 0, 10, 2, 7, 6, 8, 9, 1, 100, 5)
+    assert total(tmp_path).input_bytes == 30
+    assert table({"a": {"x": 1000}, "b": {"y": "z"}}).splitlines()[1].split() == ["x", "1,000"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="no event log"):
+        total(tmp_path / "none")
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_worker_is_killed_in_mid_check(lubm: Path, tmp_path: Path) -> None:
+    import spark_cluster as sc
+
+    with open_store(lubm / "kg") as session:
+        expected = answer(session.check(str(lubm / "insert.nt")))
+    assert expected["verdict"] == "inconsistent"
+    runs = []
+    with sc.cluster(tmp_path) as made:
+        for turn, killed in (("first", False), ("second", True)):
+            file = tmp_path / f"{turn}.json"
+            given = ["--store", str(lubm / "kg"), "--insert", str(lubm / "insert.nt"), "--json", str(file), "-q"]
+            job = sc.nightly(made, given, {"spark.shiq.range": "4096"}, turn)
+            if killed:
+                sc.wait_for_stage(made, job, turn)
+                sc.kill_a_worker(made)
+            assert job.wait(900) == 1, made.log(turn)[-4000:]
+            assert (sc.lost_executors(made, turn) > 0) == killed
+            runs.append(json.loads(file.read_text()))
+    assert comparable(runs[0]) == comparable(runs[1]) == expected
+    assert runs[0]["evidence"]["run"] == runs[1]["evidence"]["run"]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_says_what_local_says(lubm: Path, spark: object) -> None:
+    with open_store(lubm / "kg") as session:
+        results = [session.check(str(lubm / "insert.nt"), engine=engine) for engine in ("local", "spark")]
+        assert answer(results[0]) == answer(results[1])
+        assert sorted(results[0].modules) == sorted(results[1].modules)
+        assert set(results[0].a_add) == set(results[1].a_add)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_base_that_is_no_store(tmp_path: Path, spark: object) -> None:
+    base, batch, tbox = tmp_path / "base.nt", tmp_path / "batch.nt", tmp_path / "tbox.ofn"
+    tbox.write_text("Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    base.write_text(f"<urn:tom> {kind} <urn:Cat> .\n")
+    batch.write_text(f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n")
+    results = [check_insertions(str(tbox), str(base), str(batch), engine=engine) for engine in ("local", "spark")]
+    assert answer(results[0]) == answer(results[1])
+    assert results[1].conflicts[0].insertions == (f"<urn:tom> {kind} <urn:Dog> .",)

@@ -1,0 +1,417 @@
+"""Building a store on Spark: the store equals the one that the embedded writer makes, table by table, and so does what is known
+of it."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+from pyspark import cloudpickle
+
+from jobs.evaluation.random_kb import random_kb
+from jobs.spark import worker
+from jobs.spark.building.build import Built, Settings, build
+from jobs.spark.building.reading import Read
+from jobs.store import Certificate, Store, numbering, open_store, write_store
+from jobs.store.schema import SCHEMAS
+from shiq.abox import abox_of
+from shiq.check import certify, index
+from shiq.check import open_store as open_session
+from shiq.errors import InputError, StoreError
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    FunctionalObjectProperty,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    Signature,
+    TBox,
+)
+from shiq.ntriples import assertion_lines
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from shiq.verdict import Leftover, Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Here:
+    """Stands for a Spark session: tasks run in this process, one after the other, with what they take and give pickled."""
+
+    defaultParallelism = 2
+
+    @property
+    def sparkContext(self) -> Here:
+        return self
+
+    def setJobDescription(self, text: str | None) -> None:
+        pass
+
+    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
+        return Tasks(parts)
+
+
+class Tasks:
+    def __init__(self, parts: Iterable[Any], task: Callable[[Any], Any] | None = None) -> None:
+        self.parts, self.task = list(parts), task
+
+    def map(self, task: Callable[[Any], Any]) -> Tasks:
+        return Tasks(self.parts, task)
+
+    def collect(self) -> list[Any]:
+        sent = cloudpickle.dumps(self.task)
+        return [pickle.loads(cloudpickle.dumps(pickle.loads(sent)(part))) for part in self.parts]
+
+
+class Twice(Tasks):
+    """Every task runs twice, as if by two workers that know nothing yet; some are lost after the first run."""
+
+    def map(self, task: Callable[[Any], Any]) -> Tasks:
+        return Twice(self.parts, task)
+
+    def collect(self) -> list[Any]:
+        first = []
+        for _ in range(2):
+            found = []
+            for part in reversed(self.parts):
+                worker._kept.clear()
+                found.append(Tasks([part], self.task).collect()[0])
+            first.append(found[::-1])
+        return [first[i % 2][i] for i in range(len(self.parts))]
+
+
+class HereTwice(Here):
+    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
+        return Twice(parts)
+
+
+class Weighed(Here):
+    """Adds up the bytes that tasks give to the driver."""
+
+    def __init__(self) -> None:
+        self.collected = 0
+
+    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
+        session = self
+
+        class Weighing(Tasks):
+            def map(self, task: Callable[[Any], Any]) -> Tasks:
+                return Weighing(self.parts, task)
+
+            def collect(self) -> list[Any]:
+                found = super().collect()
+                session.collected += len(cloudpickle.dumps(found))
+                return found
+
+        return Weighing(parts)
+
+
+HERE = cast("SparkSession", Here())
+
+
+TBOX = TBox(
+    (DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))), FunctionalObjectProperty(ObjectProperty("urn:owner"))),
+    Signature(frozenset({"urn:Cat", "urn:Dog"}), frozenset({"urn:owner"}), frozenset({"urn:name"})),
+)
+
+
+def built(
+    session: SparkSession, path: Path, ontology: Reading, sources: Sequence[object], settings: Settings
+) -> tuple[Store, Built]:
+    """The store as Spark builds it, and what the build knows of it."""
+    told: list[Built] = []
+
+    def certifying(found: Built) -> Certificate:
+        told.append(found)
+        return Certificate.now(verdict="undetermined", reasoner="own")
+
+    def leftovers(found: Read) -> tuple[Leftover, ...]:
+        return (*ontology.leftovers, *found.leftovers)
+
+    build(session, path, ontology, sources, certifying, leftovers=leftovers, settings=settings)
+    return open_store(path), told[0]
+
+
+def embedded(path: Path, ontology: Reading, sources: Sequence[object]) -> tuple[Store, Reading]:
+    """The store as `write_store` makes it, and what it was read from."""
+    assert not len(ontology.abox)
+    given = read_assertions(list(sources), ontology.tbox.signature, ontologies=ontology.ontologies, axioms=ontology.tbox.axioms)
+    leftovers = (*ontology.leftovers, *given.leftovers)
+    return write_store(path, ontology.tbox, given.abox, leftovers=leftovers, ontologies=ontology.ontologies), given
+
+
+def rows(store: Store, name: str) -> dict[str, list[Any]]:
+    table = store.table(name).all()
+    return {c: column.tolist() if isinstance(column, np.ndarray) else column.to_pylist() for c, column in table.items()}
+
+
+def assert_equal(ours: Store, theirs: Store) -> None:
+    """Equal row by row, in order, in every table and document."""
+    for name in SCHEMAS:
+        assert rows(ours, name) == rows(theirs, name), name
+    assert ours.index_document == theirs.index_document
+    assert ours.leftovers == theirs.leftovers
+    assert ours.tbox == theirs.tbox
+    assert dict(ours.manifest.facts) == dict(theirs.manifest.facts)
+    assert len(ours) == len(theirs)
+
+
+def assert_same_answer(found: Built, ontology: Reading, given: Reading) -> None:
+    """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has them."""
+    result = certify([ontology.tbox], [given.abox], reasoner="own", max_conflicts=0)
+    certified, decided = found.certified, dict(result.evidence.decided)
+    assert decided.pop("contradictory") == certified.clashes
+    assert decided == dict(certified.verdicts)
+    assert result.statistics.modules == certified.modules
+    assert result.statistics.shapes == certified.shapes
+    assert result.statistics.add_set == found.kept
+
+
+def write(path: Path, assertions: Iterable[Assertion]) -> Path:
+    text = "".join(f"{line}\n" for assertion in assertions for line in assertion_lines(assertion))
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+def compare(
+    session: SparkSession, tmp_path: Path, ontology: Reading, sources: Sequence[object], *, width: int, chunk_bytes: int = 2000
+) -> tuple[Store, Built]:
+    settings = Settings(width=width, chunk_bytes=chunk_bytes, reasoner="own")
+    ours, found = built(session, tmp_path / "spark", ontology, sources, settings)
+    theirs, given = embedded(tmp_path / "local", ontology, sources)
+    assert_equal(ours, theirs)
+    assert found.read.ledger == given.ledger
+    assert_same_answer(found, ontology, given)
+    return ours, found
+
+
+# --- random ones ----------------------------------------------------------------------------------
+
+
+def random_base(seed: int, tmp_path: Path) -> tuple[Reading, list[Path]]:
+    kb = random_kb(seed)
+    assertions = [*kb.abox, *kb.insertions]
+    random.Random(seed).shuffle(assertions)
+    half = len(assertions) // 2
+    files = [write(tmp_path / "a.nt", assertions[:half]), write(tmp_path / "b.nt.gz", assertions[half:] + assertions[:2])]
+    return read_ontology([kb.tbox]), files
+
+
+def one_random(session: SparkSession, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    width = random.Random(seed).choice([1, 2, 3, 5])
+    monkeypatch.setattr(numbering, "RANGE", width)
+    ontology, files = random_base(seed, tmp_path)
+    compare(session, tmp_path, ontology, files, width=width, chunk_bytes=300)
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_bases(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_random(HERE, seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_random_bases_at_length(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+        one_random(HERE, seed, tmp_path, monkeypatch)
+        for entry in list(tmp_path.iterdir()):
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+@pytest.mark.parametrize("seed", [2, 11, 17])
+def test_tasks_that_run_twice_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_random(cast("SparkSession", HereTwice()), seed, tmp_path, monkeypatch)
+
+
+def test_nothing(tmp_path: Path) -> None:
+    """No source, and a TBox without axioms."""
+    compare(HERE, tmp_path, read_ontology([TBox()]), [], width=4)
+
+
+def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) -> None:
+    """Eight times the assertions in as many tasks: the driver is told as much."""
+    told = []
+    for size in (600, 4800):
+        pairs = [(f"urn:{i // 20:04d}/{i % 20}", f"urn:{i // 20:04d}/{i * 7 % 20}") for i in range(size)]
+        assertions: list[Assertion] = [ObjectPropertyAssertion(ObjectProperty("urn:knows"), a, b) for a, b in pairs]
+        assertions += [ClassAssertion(Class("urn:Cat"), a) for a, _ in pairs]
+        file = write(tmp_path / f"{size}.nt", assertions)
+        session = Weighed()
+        settings = Settings(width=size // 4, chunk_bytes=file.stat().st_size // 2 + 1, reasoner="own")
+        store, _ = built(cast("SparkSession", session), tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
+        assert len(store) == len(set(assertions))
+        told.append(session.collected)
+    assert told[1] < 1.2 * told[0]
+
+
+# --- numbering ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "width", "finish"), [(0, 7, 0), (1, 64, 0), (2, 16, 300), (3, 1000, 0), (4, 9, 1 << 20)])
+def test_the_clustered_numbering(seed: int, width: int, finish: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms that do not tell what belongs together; parts and levels of several sizes; hubs and loops."""
+    rng = random.Random(seed)
+    terms = [f"urn:{rng.randrange(1 << 40)}" for _ in range(150)]
+    groups = [terms[i : i + 10] for i in range(0, len(terms), 10)]
+    pairs = [(rng.choice(group), rng.choice(group)) for group in groups for _ in range(25)]
+    pairs += [(rng.choice(terms), rng.choice(terms)) for _ in range(30)] + [(terms[0], term) for term in terms[::4]]
+    r = [ObjectProperty(f"urn:r{i}") for i in range(3)]
+    ontology = read_ontology([TBox((FunctionalObjectProperty(r[0]),), Signature(object_properties=frozenset(x.iri for x in r)))])
+    file = write(tmp_path / "a.nt", [ObjectPropertyAssertion(rng.choice(r[1:]), a, b) for a, b in pairs])
+    for module, name, value in ((numbering, "RANGE", width), (numbering, "NEAR", 9)):
+        monkeypatch.setattr(module, name, value)
+    settings = Settings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
+    ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
+    theirs, _ = embedded(tmp_path / "local", ontology, [file])
+    assert_equal(ours, theirs)
+    assert ours.terms_of(ours.table("individuals").all()["node"]) != sorted(set(terms)), "it was clustered"
+
+
+# --- real Spark -----------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks in other processes, several ranges and chunks: the store, and a second snapshot in its place."""
+    monkeypatch.setattr(numbering, "RANGE", 3)
+    ontology, files = random_base(3, tmp_path)
+    compare(spark, tmp_path, ontology, files, width=3, chunk_bytes=800)
+    again, _ = built(spark, tmp_path / "spark", ontology, files, Settings(width=3, reasoner="own"))
+    assert again.snapshot == 2
+    with open_store(tmp_path / "local") as theirs:
+        assert_equal(again, theirs)
+    assert not (tmp_path / "spark" / "building").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_lubm_on_spark(spark: SparkSession, data_path: Path, tmp_path: Path) -> None:
+    ontology = read_ontology([str(data_path / "lubm" / "univ-bench.owl")])
+    compare(spark, tmp_path, ontology, [data_path / "lubm" / "L1.nt.gz"], width=numbering.RANGE, chunk_bytes=1 << 22)
+
+
+@pytest.mark.slow
+def test_uobm(data_path: Path, tmp_path: Path) -> None:
+    """Merge classes, entailed equality, modules of several ranges."""
+    ontology = read_ontology([str(data_path / "uobm" / "univ-bench-dl.owl")])
+    compare(HERE, tmp_path, ontology, [data_path / "uobm" / "U1.nt.gz"], width=numbering.RANGE, chunk_bytes=1 << 23)
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def test_bad_lines_are_found_and_located(tmp_path: Path) -> None:
+    """In any chunk of any file, whatever its packing; and so is all that `shiq.rdf` reports."""
+    rng = random.Random(7)
+    good = [f"<urn:i{rng.randrange(50)}> <urn:owner> <urn:i{rng.randrange(50)}> ." for _ in range(300)]
+    odd = [
+        "<urn:i1> <urn:owner> .",
+        "not a triple",
+        "# a comment",
+        "",
+        "<urn:i1>  <urn:owner>\t<urn:i2> . # spaces",
+        "<urn:i1> <urn:colour> <urn:red> .",
+        '<urn:i1> <urn:owner> "a literal" .',
+        "<urn:i1> <urn:name> <urn:i2> .",
+        '<urn:i1> <urn:name> "\\u00e4" .',
+        "<urn:i1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Bird> .",
+        "_:b <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .",
+        "<urn:o> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Ontology> .",
+        "<urn:o> <urn:made> <urn:yesterday> .",
+        '<urn:Dog> <urn:note> "a dog" .',
+        "<urn:Cat> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .",
+        '<urn:Cat> <urn:note> "is an individual, too" .',
+        "<urn:i1> <http://www.w3.org/2002/07/owl#sameas> <urn:i2> .",
+        "<urn:i3> <http://www.w3.org/2002/07/owl#sameAs> <urn:i4> .",
+        "<urn:i3> <http://www.w3.org/2002/07/owl#differentFrom> <urn:Cat> .",
+        "<urn:Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:Dog> .",
+        "<urn:i5> <http://www.w3.org/2002/07/owl#topObjectProperty> <urn:i6> .",
+    ]
+    files = []
+    for name in ("a.nt", "b.nt.gz", "c.nt"):
+        lines = [*good, *odd, *odd[:3]]
+        rng.shuffle(lines)
+        text = "\n".join(lines).encode() + (b"\n" if name == "c.nt" else b"")
+        files.append(tmp_path / name)
+        files[-1].write_bytes(gzip.compress(text) if name.endswith("gz") else b"\xef\xbb\xbf" + text)
+    ours, _ = compare(HERE, tmp_path, read_ontology([TBOX]), files, width=16, chunk_bytes=500)
+    malformed = [x for x in ours.leftovers if x.kind == "malformed" and x.line and x.count == 1]
+    for leftover in malformed:
+        data = Path(leftover.source).read_bytes()
+        lines_ = (gzip.decompress(data) if leftover.source.endswith("gz") else data).decode("utf-8-sig").split("\n")
+        assert leftover.text in lines_[leftover.line - 1]
+    assert sum("not a triple" in x.text for x in malformed) == 6
+
+
+def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    ontology = read_ontology([TBOX])
+    broken = tmp_path / "broken.nt.gz"
+    broken.write_bytes(gzip.compress("\n".join(f"<urn:i{i}> <urn:owner> <urn:j{i}> ." for i in range(5000)).encode())[:-20])
+    prose = tmp_path / "prose.nt"
+    prose.write_text("Once upon a time\nthere was a graph.\n")
+    for file, words in ((broken, "broken gzip"), (prose, "not N-Triples"), (tmp_path / "none.nt", "does not exist")):
+        with pytest.raises(InputError, match=words):
+            built(HERE, tmp_path / "kg", ontology, [file], Settings(chunk_bytes=300))
+    with pytest.raises(StoreError, match="never finished"):
+        open_store(tmp_path / "kg")
+
+
+def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:
+    """Turtle, and an ABox of ours, beside N-Triples; assertions that come with the TBox."""
+    turtle = tmp_path / "a.ttl"
+    turtle.write_text('@prefix : <urn:> . :tom a :Cat ; :owner :ann ; :name "Tom" .')
+    lines = write(tmp_path / "b.nt", [ClassAssertion(Class("urn:Dog"), "urn:rex")])
+    abox = abox_of([ObjectPropertyAssertion(ObjectProperty("urn:owner"), "urn:rex", "urn:ann")])
+    settings = Settings(width=2, reasoner="own")
+    ours, _ = built(HERE, tmp_path / "spark", read_ontology([TBOX]), [turtle, lines, abox], settings)
+    theirs, _ = embedded(tmp_path / "local", read_ontology([TBOX]), [turtle, lines, abox])
+    assert set(ours.export()) == set(theirs.export()) and len(ours) == 5
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_index_by_the_public_call(spark: SparkSession, tmp_path: Path) -> None:
+    """Verdict, figures, conflicts and certificate; a store to check against."""
+    tbox = tmp_path / "t.ofn"
+    tbox.write_text(
+        "Ontology(Declaration(Class(<urn:Cat>)) Declaration(Class(<urn:Dog>)) Declaration(ObjectProperty(<urn:owner>))"
+        " DisjointClasses(<urn:Cat> <urn:Dog>) ObjectPropertyRange(<urn:owner> <urn:Cat>))"
+    )
+    cats = [ClassAssertion(Class("urn:Cat"), f"urn:{i}") for i in range(20)]
+    owners = [ObjectPropertyAssertion(ObjectProperty("urn:owner"), "urn:ann", f"urn:{i}") for i in range(20)]
+    good = write(tmp_path / "good.nt", [*cats, *owners])
+    result = index(tbox, good, tmp_path / "kg", engine="spark", reasoner="own")
+    assert result.verdict is Verdict.CONSISTENT
+    theirs = index(tbox, good, tmp_path / "local", reasoner="own")
+    ours_, theirs_ = result.to_dict(), theirs.to_dict()
+    for figures in (ours_["statistics"], theirs_["statistics"]):
+        del figures["seconds"]
+    ours_["evidence"]["engine"] = "local"
+    assert ours_ == theirs_
+    with open_session(tmp_path / "kg") as session:
+        assert session.check([abox_of([ClassAssertion(Class("urn:Dog"), "urn:7")])]).verdict is Verdict.INCONSISTENT
+        assert session.check([abox_of([ClassAssertion(Class("urn:Dog"), "urn:ann")])]).verdict is Verdict.CONSISTENT
+    bad = write(tmp_path / "bad.nt", [*cats, *owners, ClassAssertion(Class("urn:Dog"), "urn:3")])
+    result = index(tbox, bad, tmp_path / "kg", engine="spark", reasoner="own")
+    assert result.verdict is Verdict.INCONSISTENT and not result.complete
+    assert any("urn:3" in line for conflict in result.conflicts for line in conflict.base)
+    with open_store(tmp_path / "kg") as store:
+        assert store.certificate is not None and store.certificate.verdict is Verdict.INCONSISTENT

@@ -1,0 +1,397 @@
+"""The engine `spark` against the engine `local`: groups that are certified give together what the batch gives in one piece."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pytest
+
+from abox_ops.conflicts import Explainer
+from abox_ops.decide import Decider
+from abox_ops.engine import AddSet, NamedModule
+from jobs.engines.clausal import Found
+from jobs.engines.index import vocabulary_of
+from jobs.engines.labels import Bools
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.spark import SparkKnowledgeBase
+from jobs.evaluation.random_kb import random_kb
+from jobs.spark import kernel
+from jobs.spark.explaining import FarExplainer
+from jobs.spark.kernel import Plan, Watched, identities, insert, new_names
+from jobs.spark.worker import StoreKey
+from jobs.store import Certificate, write_store
+from jobs.store.manifest import Manifest
+from shiq.abox import abox_of
+from shiq.check import index, open_store
+from shiq.model import (
+    THING,
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    FunctionalObjectProperty,
+    NegativeDataPropertyAssertion,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectPropertyExpression,
+    ObjectPropertyRange,
+    ObjectUnionOf,
+    SameIndividual,
+    SubClassOf,
+    SubObjectPropertyOf,
+    TBox,
+)
+from shiq.reasoner import create
+from shiq.result import Result
+from shiq.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_numbers = itertools.count()
+
+
+def no_store() -> StoreKey:
+    """What a worker tells knowledge bases apart by."""
+    return StoreKey(f"in memory {next(_numbers)}", Manifest(0, "", 0, "", {}, {}))
+
+
+@dataclass(frozen=True)
+class Case:
+    tbox: TBox
+    abox: tuple[Assertion, ...]
+    insertions: tuple[Assertion, ...]
+
+
+def plan_of(kb: LocalKnowledgeBase, insertions: Sequence[Assertion]) -> Plan | None:
+    """The plan of a batch that may be run in groups; None if it has to be run as one."""
+    abox = abox_of(insertions)
+    names = new_names(kb.base.names, (set(abox.classes), set(abox.object_properties), set(abox.data_properties)))
+    known = kb.base.names.copy()
+    for interner, more in zip((known.classes, known.object_properties, known.data_properties), names):
+        for name in more:
+            interner.id(name)
+    classes = np.array(sorted(known.classes.ids[name] for name in abox.classes), np.int64)
+    extra = tuple(x for x in vocabulary_of(known, classes, abox.complex, kb.roles) if x not in set(kb.index.extra))
+    negative = any(isinstance(a, NegativeDataPropertyAssertion) for a in abox.complex)
+    if negative or any(isinstance(x, SubClassOf) for x in extra):
+        return None
+    return Plan(no_store(), "", names, extra)
+
+
+@dataclass
+class Run:
+    add_set: LocalAddSet
+    consulted: frozenset[int]
+    changed: frozenset[int]
+
+
+def run(kb: LocalKnowledgeBase, insertions: Sequence[Assertion], plan: Plan) -> Run:
+    add_set, changed = insert(kb, abox_of(insertions), {}, plan)
+    _ = len(add_set.modules), list(add_set.kept())
+    ids = identities(add_set.found.graph, add_set.whole)
+    return Run(add_set, frozenset(ids.tolist()), frozenset(ids[: len(changed)][changed].tolist()))
+
+
+def settled(kb: LocalKnowledgeBase, groups: Iterable[Sequence[Assertion]], plan: Plan) -> list[Run]:
+    """Runs groups, and as one those that meet, until none do: what `jobs.spark.checking` does with Spark."""
+    parts = [list(group) for group in groups]
+    runs = [run(kb, part, plan) for part in parts]
+    while True:
+        pair = next(((i, j) for i, a in enumerate(runs) for j, b in enumerate(runs) if i != j and a.consulted & b.changed), None)
+        if pair is None:
+            return runs
+        i, j = sorted(pair)
+        parts[i] += parts.pop(j)
+        runs.pop(j)
+        runs[i] = run(kb, parts[i], plan)
+
+
+def module_of(module: NamedModule, atoms: Sequence[object]) -> object:
+    """A module by names, without the numbers of its atoms."""
+
+    def named(label: int) -> frozenset[str]:
+        return frozenset(repr(atom) for i, atom in enumerate(atoms) if label >> i & 1)
+
+    m = module.module
+    labels = tuple((named(p), named(n)) for p, n in zip(m.positive, m.negative))
+    return labels, m.edges, m.negative_edges, m.different, m.data, m.negative_data, module.elements
+
+
+def described(add_sets: Sequence[LocalAddSet]) -> Mapping[str, object]:
+    """What add sets of parts of a batch come to together."""
+    return {
+        "insertions": sum(a.insertions for a in add_sets),
+        "size": sum(a.size for a in add_sets),
+        "pulled in": sum(a.pulled_in for a in add_sets),
+        "contradictory": sorted(e for a in add_sets for e in a.contradictory),
+        "modules": Counter(module_of(m, a.tbox.atoms) for a in add_sets for m in a.modules),
+        "kept": Counter(x for a in add_sets for x in a.kept()),
+    }
+
+
+def check(case: Case, groups: int, seed: int) -> tuple[int, int]:
+    """Compares; how many runs were left, and how many there were at first. (0, 0) where the batch is to be run as one."""
+    kb = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
+    plan = plan_of(kb, case.insertions)
+    if plan is None:
+        return 0, 0
+    dice = random.Random(seed)
+    parts: dict[int, list[Assertion]] = {}
+    for assertion in dict.fromkeys(case.insertions):
+        parts.setdefault(dice.randrange(groups), []).append(assertion)
+    runs = settled(kb, parts.values(), plan)
+    whole = kb.add_set(abox_of(case.insertions), abox_of([]))
+    assert described([r.add_set for r in runs]) == described([whole])
+    return len(runs), len(parts)
+
+
+# --- random knowledge bases --------------------------------------------------------------------------
+
+
+def sparse_case(seed: int) -> Case:
+    """Many individuals in small clusters that hang together loosely, and all that lets far things meet: bounds and what
+    they merge, universals that send, equalities, disjoint and inverse roles."""
+    dice = random.Random(seed)
+    names = [Class(f"urn:C{i}") for i in range(5)]
+    properties = [ObjectProperty(f"urn:r{i}") for i in range(4)]
+    count = dice.randint(8, 24)
+    individuals = [f"urn:i{i}" for i in range(count)]
+    fresh = [f"urn:f{i}" for i in range(4)]
+
+    def role() -> ObjectPropertyExpression:
+        chosen = dice.choice(properties)
+        return chosen if dice.random() < 0.6 else ObjectInverseOf(chosen)
+
+    def makers() -> list[Axiom]:
+        some, other = dice.sample(names, 2)
+        return [
+            SubClassOf(
+                dice.choice([THING, *names]), ObjectMaxCardinality(dice.choice([1, 1, 2]), role(), dice.choice([THING, some]))
+            ),
+            SubClassOf(some, ObjectAllValuesFrom(role(), other)),
+            SubClassOf(some, ObjectAllValuesFrom(role(), ObjectUnionOf((other, dice.choice(names))))),
+            SubClassOf(some, ObjectMinCardinality(dice.choice([1, 2]), role(), dice.choice([THING, other]))),
+            DisjointClasses((some, other)),
+            ObjectPropertyRange(role(), some),
+            FunctionalObjectProperty(dice.choice(properties)),
+            SubObjectPropertyOf(role(), role()),
+            SubClassOf(some, other),
+        ]
+
+    axioms = [dice.choice(makers()) for _ in range(dice.randint(3, 6))]
+
+    def near() -> tuple[str, str]:
+        i = dice.randrange(count)
+        return individuals[i], individuals[min(count - 1, max(0, i + dice.randint(-2, 2)))]
+
+    def assertion(pool: Sequence[str] = ()) -> Assertion:
+        first, second = near()
+        if pool and dice.random() < 0.4:
+            first = dice.choice(pool)
+        draw = dice.random()
+        if draw < 0.4:
+            name = dice.choice(names)
+            return ClassAssertion(name if dice.random() < 0.7 else ObjectComplementOf(name), first)
+        if draw < 0.45:
+            return SameIndividual(first, second)
+        return ObjectPropertyAssertion(dice.choice(properties), *((first, second) if dice.random() < 0.5 else (second, first)))
+
+    abox = [assertion() for _ in range(2 * count)]
+    insertions = [assertion(fresh) for _ in range(dice.randint(2, 8))]
+    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), tuple(insertions))
+
+
+def test_groups_give_what_the_batch_gives() -> None:
+    apart = joined = 0
+    for seed in range(120):
+        left, first = check(sparse_case(seed), 4, seed)
+        apart += left > 1
+        joined += left < first
+    assert apart > 40 and joined > 40
+
+
+def test_groups_give_what_the_batch_gives_on_random_knowledge_bases() -> None:
+    apart = 0
+    for seed in range(40):
+        kb = random_kb(seed)
+        left, _ = check(Case(kb.tbox, kb.abox, kb.insertions), 3, seed)
+        apart += left > 1
+    assert apart > 1
+
+
+@pytest.mark.slow
+def test_groups_give_what_the_batch_gives_often() -> None:
+    for seed in range(1000, 6000):
+        check(sparse_case(seed), 4, seed)
+    for seed in range(1000, 3000):
+        kb = random_kb(seed)
+        check(Case(kb.tbox, kb.abox, kb.insertions), 3, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", ["counted ends", "merge classes", "labels", "I"])
+def test_what_groups_change_matters(monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
+    """The cases above would find a certificate that forgets one kind of change."""
+    changed = Watched.changed
+    if planted == "counted ends":
+        monkeypatch.setattr(kernel, "counted_roles", lambda calculus: frozenset())
+    elif planted == "merge classes":
+        monkeypatch.setattr(kernel, "reclassed", lambda graph, counts: np.zeros(len(graph), np.bool_))
+    else:
+
+        def without(self: Watched, found: Found) -> Bools:
+            if planted == "labels":
+                old, self.graph.old = self.graph.old, self.graph.label[self.graph.rep]
+                flags = changed(self, found)
+                self.graph.old = old
+                return flags
+            return changed(self, replace(found, seen=found.seen[:0]))
+
+        monkeypatch.setattr(Watched, "changed", without)
+    with pytest.raises(AssertionError):
+        for seed in range(1500):
+            check(sparse_case(seed), 4, seed)
+
+
+# --- with Spark --------------------------------------------------------------------------------------
+
+
+def answer(result: Result) -> dict[str, object]:
+    value = result.to_dict()
+    value["statistics"] = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "reasoner_calls")}
+    value["evidence"] = {k: v for k, v in value["evidence"].items() if k not in ("engine", "run")}
+    return {**value, "conflicts": [c["insertions"] for c in value["conflicts"]]}
+
+
+def chains(count: int) -> Case:
+    """Far-apart chains; the batch touches many of them, joins two by a fresh individual, and contradicts one."""
+    cat, dog, likes = Class("urn:Cat"), Class("urn:Dog"), ObjectProperty("urn:likes")
+    tbox = TBox(
+        (
+            DisjointClasses((cat, dog)),
+            SubClassOf(cat, ObjectAllValuesFrom(likes, cat)),
+            SubClassOf(cat, ObjectMaxCardinality(2, likes, THING)),
+        )
+    )
+    abox: list[Assertion] = []
+    insertions: list[Assertion] = []
+    for i in range(count):
+        names = [f"urn:{i}/{j}" for j in range(4)]
+        abox += (ObjectPropertyAssertion(likes, a, b) for a, b in itertools.pairwise(names))
+        abox.append(ClassAssertion(dog, names[3]))
+        insertions.append(ClassAssertion(dog, f"urn:{i}/0"))
+    insertions += [
+        ObjectPropertyAssertion(likes, "urn:0/1", "urn:new"),
+        ObjectPropertyAssertion(likes, "urn:new", f"urn:{count - 1}/0"),
+        ClassAssertion(cat, "urn:0/1"),
+    ]
+    return Case(tbox, tuple(abox), tuple(insertions))
+
+
+@pytest.mark.spark
+def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path) -> None:
+    case = chains(12)
+    store = tmp_path / "kg"
+    certified = Certificate.now(verdict="consistent", reasoner="own")
+    write_store(store, case.tbox, abox_of(case.abox), certificate=certified)
+    spark.conf.set("spark.shiq.range", "8")
+    try:
+        with open_store(store) as session:
+            for batch, deletions, criterion in (
+                (case.insertions, (), "clausal"),
+                (case.insertions[:-1], (), "clausal"),
+                ((), (), "clausal"),
+                (case.insertions, case.abox[:3], "clausal"),
+                (case.insertions, (), "definition7"),
+            ):
+                results = [
+                    session.check(abox_of(batch), abox_of(deletions), engine=engine, criterion=criterion, reasoner="own")
+                    for engine in ("local", "spark")
+                ]
+                assert answer(results[0]) == answer(results[1])
+                assert sorted(results[0].modules) == sorted(results[1].modules)
+                assert Counter(results[0].a_add) == Counter(results[1].a_add)
+                base = session.knowledge_base("spark")
+                assert isinstance(base, SparkKnowledgeBase) and base.figures is not None
+                if criterion == "clausal" and batch and not deletions:
+                    assert 1 < base.figures.joints < base.figures.groups
+            again = session.check(abox_of(case.insertions[::-1]), engine="spark", reasoner="own")
+            other = session.check(abox_of(case.insertions[1:]), engine="spark", reasoner="own")
+            first = session.check(abox_of(case.insertions), engine="spark", reasoner="own")
+            assert first.evidence.run == again.evidence.run != other.evidence.run
+            assert first.a_add.frame().count() == len(first.a_add)  # type: ignore[attr-defined]
+    finally:
+        spark.conf.unset("spark.shiq.range")
+
+
+def test_conflicts_that_only_show_when_others_are_gone() -> None:
+    """With a:D in, the group of a is contradictory and sees no further; without it, a and b contradict each other."""
+    a, b, c, d = (Class(f"urn:{x}") for x in "ABCD")
+    role = ObjectProperty("urn:r")
+    tbox = TBox((SubClassOf(a, ObjectUnionOf((d, ObjectAllValuesFrom(role, b)))), DisjointClasses((b, c))))
+    base = [ObjectPropertyAssertion(role, "a", "b"), ClassAssertion(ObjectComplementOf(d), "a")]
+    batch = [ClassAssertion(a, "a"), ClassAssertion(d, "a"), ClassAssertion(c, "b")]
+    kb = LocalKnowledgeBase.build(tbox, abox_of(base))
+    decider = Decider(create("own"))
+
+    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found = cast(AddSet, kb.add_set(abox_of(part), abox_of([])))
+        answers = decider.decide(found.tbox, [m.module for m in found.modules])
+        bad = [m for m, x in zip(found.modules, answers) if x.verdict is Verdict.INCONSISTENT]
+        return found, [*found.contradictory, *(tuple(i for e in m.elements for i in e) for m in bad)]
+
+    whole, groups = check(batch)
+    expected = Explainer(tbox, decider, check).run(batch, whole, groups)
+    assert len(expected) == 2
+    here, groups = check(batch[:2])
+    far = FarExplainer(tbox, decider, check, elsewhere=lambda removed: [x for x in batch if x not in removed])
+    assert {x.insertions for x in far.run(batch[:2], here, groups)} == {x.insertions for x in expected}
+    assert far.complete
+    blind = FarExplainer(tbox, decider, check)
+    assert len(blind.run(batch[:2], here, groups)) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tbox", "data", "width"),
+    [("lubm/univ-bench.owl", "lubm/L1.nt.gz", 4608), ("uobm/univ-bench-dl.owl", "uobm/U1.nt.gz", None)],
+)
+def test_real_data(spark: SparkSession, data_path: Path, tmp_path: Path, tbox: str, data: str, width: int | None) -> None:
+    """5 % of the data, its subjects exchanged, half of them for fresh ones."""
+    for file in (tbox, data):
+        if not (data_path / file).is_file():
+            pytest.skip(f"no {file} in the test data")
+    lines = gzip.decompress((data_path / data).read_bytes()).decode().splitlines()
+    dice = random.Random(0)
+    batch = tmp_path / "batch.nt"
+    chosen = [line.split(" ", 1)[1] for line in dice.sample(lines, len(lines) // 20)]
+    subjects = [dice.choice(lines).split(" ", 1)[0] if dice.random() < 0.5 else f"<urn:{dice.randrange(2000)}>" for _ in chosen]
+    batch.write_text("".join(f"{s} {rest}\n" for s, rest in zip(subjects, chosen)))
+    index(str(data_path / tbox), str(data_path / data), tmp_path / "kg")
+    if width:
+        spark.conf.set("spark.shiq.range", str(width))
+    try:
+        with open_store(tmp_path / "kg") as session:
+            results = [session.check(str(batch), engine=engine, max_conflicts=5) for engine in ("local", "spark")]
+            assert answer(results[0]) == answer(results[1])
+            assert sorted(results[0].modules) == sorted(results[1].modules)
+            assert Counter(results[0].a_add) == Counter(results[1].a_add)
+    finally:
+        spark.conf.unset("spark.shiq.range")
