@@ -250,7 +250,7 @@ def status(store: str, json_file: str | None) -> int:
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 def compact(store: str) -> int:
     """Write each table of a store as one file again; commits do so themselves now and then."""
-    from jobs.store import compact as run
+    from jobs.upkeep import compact as run
 
     click.echo(f"snapshot {run(Path(store)).snapshot}")
     return 0

@@ -47,7 +47,7 @@ ENGINES: Mapping[str, str] = {
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
 #: What reads and writes stores.
-STORE = "jobs.store"
+STORE = "jobs.upkeep"
 
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
@@ -248,13 +248,14 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         ontology = _ontology(_sources(tbox), options)
         given = _assertions(_sources(abox), ontology, options, "a")
         clock.stage("reading")
-        leftovers = (*ontology.leftovers, *given.leftovers, *empty_tbox(ontology.tbox))
+        given_abox, aside = _well_typed(given.abox, options)
+        leftovers = (*ontology.leftovers, *given.leftovers, *aside, *empty_tbox(ontology.tbox))
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        result = _certify(ontology.tbox, given.abox, leftovers, ledger, options, asked, clock)
+        result = _certify(ontology.tbox, given_abox, leftovers, ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
-            given.abox,
+            given_abox,
             leftovers=leftovers,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
@@ -319,11 +320,15 @@ class Session:
         decider.progress = options.progress
         if not commit:
             return _insert(base, insertions, deletions, options, decider, clock)
-        if isinstance(base.knowledge_base, Distributed):
-            raise UsageError(f"engine {options.engine} cannot commit", "Check with it, then commit with --engine local.")
+        # What is committed is what was checked, so it is read once, here, whatever the engine.
         batch = _read(base, insertions, deletions, options)
         clock.stage("reading the batch")
-        result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+        if isinstance(base.knowledge_base, Distributed):
+            added, removed = _given(batch.insertions), _given(batch.deletions)
+            found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
+            result = _result(base, found, batch.ledger, batch.leftovers, options, clock)
+        else:
+            result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
         return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
@@ -449,6 +454,10 @@ def _insert(
     batch = _read(base, insertions, deletions, options)
     clock.stage("reading the batch")
     return _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+
+
+def _given(abox: ABox) -> list[object]:
+    return [abox] if len(abox) else []
 
 
 def _read(base: Base, insertions: object, deletions: object, options: Options) -> Batch:

@@ -13,9 +13,13 @@ from shiq.abox import abox_of
 from shiq.check import index
 from shiq.errors import InputError, UsageError
 from shiq.model import (
+    XSD,
     Class,
     ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
     DisjointClasses,
+    Literal,
     ObjectIntersectionOf,
     ObjectProperty,
     ObjectPropertyAssertion,
@@ -132,3 +136,18 @@ def test_importing_shiq_loads_nothing_heavy() -> None:
     code = f"import sys, shiq; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_store_holds_no_literal_that_was_set_aside(tmp_path: Path) -> None:
+    age = DataProperty("urn:t#age")
+    tbox = TBox(TBOX.axioms, Signature(TBOX.signature.classes, TBOX.signature.object_properties, frozenset((age.iri,))))
+    bad = DataPropertyAssertion(age, "urn:t#tom", Literal("old", XSD + "integer"))
+    base = abox_of([ClassAssertion(CAT, "urn:t#tom"), bad])
+    assert index(tbox, base, tmp_path / "kg", allow=("ill-typed",), reasoner="own").verdict is Verdict.CONSISTENT
+    with open_store(tmp_path / "kg") as session:
+        result = session.check(abox_of([ClassAssertion(CAT, "urn:t#x"), ObjectPropertyAssertion(CHASES, "urn:t#x", "urn:t#tom")]))
+    assert result.verdict is Verdict.UNDETERMINED
+    assert "ill-typed" in result.reason
+    with open_store(tmp_path / "kg") as session:
+        result = session.check(abox_of([ClassAssertion(CAT, "urn:t#x")]), allow=("ill-typed",), reasoner="own")
+    assert result.verdict is Verdict.CONSISTENT

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jobs.columns import unique
 from jobs.engines.base import StoreBase
-from jobs.engines.columns import unique
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import stored_index
 from jobs.evaluation.random_kb import random_kb
-from jobs.store import Store, commit, compact, open_store, write_store
+from jobs.store import Store, open_store
+from jobs.upkeep import commit, compact, write_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.check import open_store as open_session
@@ -148,7 +149,8 @@ def people(first: int, last: int) -> list[Assertion]:
 _CHILD = """
 import sys
 from pathlib import Path
-from jobs.store import commit, open_store
+from jobs.upkeep import commit
+from jobs.store import open_store
 from tests_people import people
 from shiq.abox import abox_of
 store = Path(sys.argv[1])

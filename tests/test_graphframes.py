@@ -308,7 +308,8 @@ def test_a_conflict(core: SparkSession) -> None:
 @pytest.mark.graphframes
 def test_from_a_store(core: SparkSession, tmp_path: Path) -> None:
     from jobs.engines.graphframes import GraphFramesKnowledgeBase
-    from jobs.store import open_store, write_store
+    from jobs.store import open_store
+    from jobs.upkeep import write_store
 
     tbox, base, insertions, _ = side_by_side(map(golden, NAMES[::5]), "urn:case#")
     write_store(tmp_path / "kg", tbox, abox_of(base))

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from abox_ops.engine import CRITERIA, AddSet
+from jobs.columns import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
 from jobs.engines import deletion
-from jobs.engines.columns import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
 from jobs.engines.counting import Counts
 from jobs.engines.grouping import components, grouping
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.saturation import saturate
 from jobs.evaluation.random_kb import random_kb
-from jobs.store import Store, write_store
+from jobs.store import Store
+from jobs.upkeep import write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of
 from shiq.errors import UsageError
 from shiq.model import (

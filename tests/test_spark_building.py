@@ -22,8 +22,9 @@ from jobs.evaluation.random_kb import random_kb
 from jobs.spark import worker
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
-from jobs.store import Certificate, Store, numbering, open_store, write_store
+from jobs.store import Certificate, Store, numbering, open_store
 from jobs.store.schema import SCHEMAS
+from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.check import certify, index
 from shiq.check import open_store as open_session

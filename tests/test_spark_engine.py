@@ -28,8 +28,9 @@ from jobs.spark import kernel
 from jobs.spark.explaining import FarExplainer
 from jobs.spark.kernel import Plan, Watched, identities, insert, new_names
 from jobs.spark.worker import StoreKey
-from jobs.store import Certificate, write_store
+from jobs.store import Certificate
 from jobs.store.manifest import Manifest
+from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.check import index, open_store
 from shiq.model import (

@@ -17,7 +17,7 @@ import pytest
 from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
 from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, line_of, read_rows, read_split
 from jobs.spark.worker import StoreKey
-from jobs.store import write_store
+from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.errors import InputError
 from shiq.model import (

@@ -17,13 +17,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.store import Certificate, Store, certify, open_store, tables, tbox_hash, write_store
+from jobs.store import Certificate, Store, certify, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.lock import writing as holding_the_lock
 from jobs.store.manifest import MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ROW_GROUP, SCHEMAS, term_hash
+from jobs.upkeep import build as building
+from jobs.upkeep import tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
 from shiq.errors import StoreError
 from shiq.model import (
@@ -318,7 +320,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> Iterator[None]:
     """Crashes before the ``crash_at``-th step that changes something on disk."""
     taken = 0
     for module, name in (
-        (writing, "write_table"),
+        (building, "write_table"),
         (writing, "write_document"),
         (writing, "write_manifest"),
         (os, "replace"),

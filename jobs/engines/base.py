@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from jobs.engines.columns import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, take, unique, without
-from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from jobs.columns import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, take, unique, without
+from jobs.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store import Store
 from jobs.store.values import decode
 from shiq.abox import ABox, Interner
@@ -49,7 +49,7 @@ class Base(Protocol):
         """How many assertions."""
 
     def table(self, name: str) -> Table:
-        """One of `jobs.engines.rows.ROW_COLUMNS`."""
+        """One of `jobs.rows.ROW_COLUMNS`."""
 
     def nodes(self) -> Ints:
         """Every node, ascending."""

@@ -11,8 +11,8 @@ import numpy as np
 from abox_ops.counting import Needs
 from abox_ops.data import DataView
 from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace
+from jobs.columns import Columns, Ints, unique
 from jobs.engines.base import Names
-from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.labels import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.datatypes import DataTheory, IllTyped

@@ -12,8 +12,8 @@ import numpy as np
 
 from abox_ops.seen import below, seen_roles
 from abox_ops.told import Label
+from jobs.columns import Columns, Ints, distinct, row_codes, unique
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Columns, Ints, distinct, row_codes, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.told import CompiledClause
+from jobs.columns import Ints, distinct, row_codes, unique
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Ints, distinct, row_codes, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.grouping import components
 from jobs.engines.labels import Bools

@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from abox_ops.told import CompiledClause, Label, LabelSpace
+from jobs.columns import Ints, is_in, unique
 from jobs.engines.base import Base, LessBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Ints, is_in, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.grouping import PatchedGrouping, components
 from jobs.engines.index import Index, PatchedLabels, alone, least_nodes
 from jobs.engines.labels import EMPTY_ID, Bools, combinations
-from jobs.engines.rows import SAME
 from jobs.engines.saturation import asserted_labels, refuted_labels, saturate
+from jobs.rows import SAME
 from shiq.roles import Role, RoleBox
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
+from jobs.columns import Columns, Ints, unique
 from jobs.engines.base import FRESH
-from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.grouping import Grouping, components
 from jobs.engines.labels import EMPTY_ID, Bools
-from jobs.engines.rows import DIFFERENT, SAME
 from jobs.engines.whole import Whole
+from jobs.rows import DIFFERENT, SAME
 from shiq.model import (
     Assertion,
     Class,

@@ -13,10 +13,10 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.columns import Columns, Ints, is_in, unique
 from jobs.engines.base import LessBase, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.columns import Columns, Ints, is_in, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index, stored_index
 from jobs.engines.labels import EMPTY_ID

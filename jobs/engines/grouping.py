@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.engines.columns import Ints, Table, array_table, distinct, is_in, without
+from jobs.columns import Ints, Table, array_table, distinct, is_in, without
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.told import Label
+from jobs.columns import Columns, Ints, Table, contained, is_in, take, unique, without
 from jobs.engines.base import FRESH, LessBase, Names
 from jobs.engines.clausal import Clausal
-from jobs.engines.columns import Columns, Ints, Table, contained, is_in, take, unique, without
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
 from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.rows import ROW_COLUMNS, SAME
 from jobs.engines.whole import Whole
+from jobs.rows import ROW_COLUMNS, SAME
 from shiq.abox import ABox
 from shiq.model import Assertion, Literal
 from shiq.roles import Role

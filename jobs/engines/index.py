@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from abox_ops.normal import normalise
+from jobs.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, unique
 from jobs.engines.base import Base, Names, StoreBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.grouping import Grouping, components, grouping
 from jobs.engines.labels import EMPTY_ID
 from jobs.engines.memory import vocabulary
-from jobs.engines.rows import ROW_COLUMNS, SAME
 from jobs.engines.saturation import asserted_labels, refuted_labels, saturate
 from jobs.engines.whole import Batch, Whole
+from jobs.rows import ROW_COLUMNS, SAME
+from jobs.store.labels import clauses_hash, read_labels
 from jobs.store.values import decode
 from shiq.model import (
     Assertion,
@@ -89,8 +90,6 @@ class Index:
 
 def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
     """The index that the store of ``base`` holds; built anew if this version of the program reads ``tbox`` in other clauses."""
-    from jobs.store.tables import clauses_hash, read_labels
-
     store = base.store
     document = store.index_document
     extra: Extra = tuple(map(decode, document["extra"]))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
-from jobs.engines.columns import Ints, distinct, row_codes, unique
+from jobs.columns import Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]

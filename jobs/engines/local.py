@@ -18,18 +18,18 @@ from functools import cached_property
 import numpy as np
 
 from abox_ops.engine import CRITERIA
+from jobs.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Clausal, Found
-from jobs.engines.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.published import Published, everything
-from jobs.engines.rows import ROW_COLUMNS
 from jobs.engines.touched import Touched, touched_by
 from jobs.engines.whole import Whole, batch_of, split
+from jobs.rows import ROW_COLUMNS
 from jobs.store import Store
 from shiq.abox import ABox
 from shiq.errors import UsageError

@@ -14,14 +14,14 @@ from abox_ops.kept import kept_assertions
 from abox_ops.modules import Kept
 from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
+from jobs.columns import Columns, Ints, contained, distinct, row_codes, unique, without
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.columns import Columns, Ints, contained, distinct, row_codes, unique, without
 from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
-from jobs.engines.rows import SAME
 from jobs.engines.whole import Whole
+from jobs.rows import SAME
 from shiq.clause import ClausalTBox
 from shiq.model import (
     Assertion,

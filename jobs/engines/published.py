@@ -7,9 +7,9 @@ import numpy as np
 from abox_ops.parts import m_part, u_part
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
+from jobs.columns import Columns, Ints, concatenate, distinct, ranges, unique
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found, data_rows
-from jobs.engines.columns import Columns, Ints, concatenate, distinct, ranges, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index
 from jobs.engines.labels import Bools, combinations

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jobs.columns import Ints, distinct, unique
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.columns import Ints, distinct, unique
 from jobs.engines.graph import Graph, flags
 from jobs.engines.labels import EMPTY_ID, Bools
 

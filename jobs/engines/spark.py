@@ -20,7 +20,8 @@ from abox_ops.decide import Decider
 from abox_ops.engine import AddSet
 from abox_ops.shapes import Shapes
 from jobs.engines.local import LocalKnowledgeBase
-from jobs.store import Store, write_store
+from jobs.store import Store
+from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.check import Base, Clock, Found, Options
 from shiq.datatypes import DataTheory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
-from jobs.engines.columns import Columns, Ints, unique
+from jobs.columns import Columns, Ints, unique
 from jobs.engines.index import negated
 from jobs.engines.whole import Whole
 from shiq.abox import individuals_of

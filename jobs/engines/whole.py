@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jobs.columns import ArrayTable, Columns, Ints, array_table, contained, unique
 from jobs.engines.base import FRESH, Base, Names
-from jobs.engines.columns import ArrayTable, Columns, Ints, array_table, contained, unique
-from jobs.engines.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from jobs.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.schema import literal_hash
 from shiq.abox import ABox
 from shiq.model import Assertion, Literal

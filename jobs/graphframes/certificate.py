@@ -10,7 +10,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.engines.columns import Ints
+from jobs.columns import Ints
 from jobs.graphframes.rules import Rules
 from shiq.errors import OperationalError
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from abox_ops.seen import below, seen_roles
 from abox_ops.told import Label
-from jobs.engines.columns import Columns, Ints, take, unique
+from jobs.columns import Columns, Ints, take, unique
 from jobs.engines.index import Index
 from jobs.engines.touched import Touched
 from jobs.graphframes.counting import as_frame, merge_classes

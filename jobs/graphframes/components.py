@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.engines.columns import Ints, unique
+from jobs.columns import Ints, unique
 from jobs.graphframes.certificate import certify_components
 from jobs.graphframes.frames import collected, frame
 

@@ -10,8 +10,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.columns import ArrayTable, Columns, Table, concatenate
 from jobs.engines.base import LessTable, StoreBase
-from jobs.engines.columns import ArrayTable, Columns, Table, concatenate
 from jobs.engines.grouping import Grouping
 from jobs.engines.whole import Whole
 from jobs.store.table import ParquetTable

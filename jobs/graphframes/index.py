@@ -6,9 +6,9 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from jobs.columns import array_table
 from jobs.engines.base import Base
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import array_table
 from jobs.engines.grouping import grouping
 from jobs.engines.index import ElementLabels, Index, all_complex, alone, negated, vocabulary_of
 from jobs.graphframes.equalities import asserted_equal

@@ -17,8 +17,8 @@ from abox_ops.parts import m_part, u_part
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
 from abox_ops.told import Label, join
+from jobs.columns import Ints, distinct, take, unique
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Ints, distinct, take, unique
 from jobs.engines.index import Index, alone
 from jobs.engines.touched import Touched
 from jobs.engines.whole import Whole

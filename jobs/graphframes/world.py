@@ -9,18 +9,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.normal import normalise
+from jobs.columns import Columns, Ints, unique
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.columns import Columns, Ints, unique
 from jobs.engines.grouping import Grouping
 from jobs.engines.labels import EMPTY_ID
-from jobs.engines.rows import DIFFERENT, SAME
 from jobs.engines.whole import Whole
 from jobs.graphframes.components import components
 from jobs.graphframes.equalities import entailed_equal
 from jobs.graphframes.frames import frame, renamed, role_assertions, rows_of, scanned, settled
 from jobs.graphframes.rules import NOTHING_TOLD, Rules, joined_text, label_text
 from jobs.graphframes.told import told
+from jobs.rows import DIFFERENT, SAME
 from shiq.model import Assertion, Class, ClassAssertion, NegativeObjectPropertyAssertion, ObjectComplementOf
 from shiq.roles import Role, RoleBox, role_of
 

@@ -51,10 +51,10 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from abox_ops.engine import NamedModule
 from abox_ops.shapes import Shape, Shapes
+from jobs.columns import Columns, Ints, Table, array_table, unique
 from jobs.engines.base import FRESH, Base, Names
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Clausal, Found
-from jobs.engines.columns import Columns, Ints, Table, array_table, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.index import Extra, Index

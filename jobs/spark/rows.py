@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Ints
+from jobs.columns import Ints
 from jobs.store.values import decode, encode
 from shiq.abox import ABox, ABoxBuilder, individuals_of
 from shiq.model import (

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Ints, distinct
+from jobs.columns import Ints, distinct
 from jobs.store.schema import literal_text, term_hash
 from shiq.model import Literal
 

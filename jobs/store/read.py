@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jobs.engines.columns import Columns, Ints, ReadCounter
-from jobs.engines.rows import DIFFERENT, SAME
+from jobs.columns import Columns, Ints, ReadCounter
+from jobs.rows import DIFFERENT, SAME
 from jobs.store.manifest import Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     IDENTITY,
@@ -114,7 +114,7 @@ class Store:
 
     @cached_property
     def index_document(self) -> dict[str, Any]:
-        """What the index says beside its tables (`jobs.store.tables.index_document`)."""
+        """What the index says beside its tables (`jobs.upkeep.tables.index_document`)."""
         found: dict[str, Any] = self._document("index")
         return found
 

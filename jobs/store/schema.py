@@ -10,7 +10,7 @@ each is sorted in itself. A later snapshot can thus add a few sorted files.
 * ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
 * ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language;
   once for each range of individuals that has it (`jobs.store.numbering`).
-* ``pairs``: node, kind (`jobs.engines.rows`; + 1 where the node was named second), neighbour; each from both ends.
+* ``pairs``: node, kind (`jobs.rows`; + 1 where the node was named second), neighbour; each from both ends.
 * ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
   once for each individual that they are about.
 
@@ -38,7 +38,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Columns, Ints
+from jobs.columns import Columns, Ints
 from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file
 from shiq.model import Literal
 

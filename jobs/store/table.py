@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Columns, Ints, ReadCounter, concatenate, contained, matching_rows, sorted_order, take, unique
+from jobs.columns import Columns, Ints, ReadCounter, concatenate, contained, matching_rows, sorted_order, take, unique
 from jobs.store.manifest import TableVersion
 from shiq.errors import StoreError
 

@@ -1,4 +1,4 @@
-"""Building a store, and replacing its certificate.
+"""Putting a new snapshot in place, and replacing a certificate.
 
 Tables and documents are written first; the manifest, which names them, is put in place last and in one step.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TypeAlias
 
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
@@ -29,69 +28,15 @@ from jobs.store.manifest import (
     write_manifest,
 )
 from jobs.store.read import Store, open_store
-from jobs.store.schema import SCHEMAS, vacuum_table, write_table
+from jobs.store.schema import vacuum_table
 from jobs.store.values import encode
-from shiq.abox import ABox
 from shiq.errors import StoreError
 from shiq.model import TBox
-from shiq.roles import role_box
 from shiq.verdict import Leftover
-
-#: Told (stage, steps done, steps in all).
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 #: What a build in many tasks leaves between its steps (`jobs.spark.building`).
 BUILDING = "building"
 _DOCUMENTS = "documents"
-
-
-def write_store(
-    path: Path,
-    tbox: TBox,
-    abox: ABox,
-    *,
-    leftovers: Iterable[Leftover] = (),
-    certificate: Certificate | None = None,
-    progress: Progress | None = None,
-    snapshot: int | None = None,
-    ontologies: Iterable[str] = (),
-) -> Store:
-    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
-
-    A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`. ``snapshot``: the one that is to be replaced, if it matters; ``ontologies``: the
-    IRIs by which batches may import the TBox.
-
-    Raises: StoreError if ``path`` holds something else (or another snapshot than ``snapshot``), another writer is at work, or
-    ``certificate`` is about another TBox.
-    """
-    from jobs.engines.index import build_index
-    from jobs.store.tables import base_tables, index_document, index_tables, numbered
-
-    told = progress or (lambda stage, done, total: None)
-    _about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies) as rebuild:
-        if snapshot is not None and (rebuild.old is None or rebuild.old.snapshot != snapshot):
-            raise StoreError(f"{path}: the store was changed meanwhile", "Check the batch again.")
-        told("numbering", 0, 1)
-        base = numbered(abox)
-        told("indexing", 0, 1)
-        index = build_index(tbox, role_box(tbox.axioms), base)
-        columns = {**base_tables(base), **index_tables(index)}
-        versions = {}
-        for done, name in enumerate(SCHEMAS):
-            told("writing tables", done, len(SCHEMAS))
-            versions[name] = write_table(path, name, columns.pop(name))
-        told("writing tables", len(SCHEMAS), len(SCHEMAS))
-        return rebuild.finish(
-            versions,
-            index_document(index),
-            Counts(
-                len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
-            ),
-            leftovers=leftovers,
-            certificate=certificate,
-        )
 
 
 @dataclass(frozen=True)
@@ -142,7 +87,7 @@ class Rebuild:
     ) -> Store:
         """Puts the snapshot of ``tables`` in the place of the old one, and opens it."""
         path, left_over = self.path, tuple(leftovers)
-        _about(certificate, path, self.tbox)
+        about(certificate, path, self.tbox)
         manifest = self.unfinished(tables, counts)
         manifest = replace(
             manifest,
@@ -174,7 +119,7 @@ def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = ()) -> Iterat
         yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)))
 
 
-def _about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
+def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
     if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
         raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
 

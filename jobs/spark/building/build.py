@@ -24,12 +24,12 @@ from pyspark.sql import SparkSession
 
 from abox_ops.normal import normalise
 from abox_ops.told import EMPTY, Label, clashes
+from jobs.columns import Columns, array_table
 from jobs.engines.base import Names
-from jobs.engines.columns import Columns, array_table
 from jobs.engines.graph import NameLiteral
 from jobs.engines.grouping import Grouping, grouping
 from jobs.engines.index import Extra, negated, vocabulary_of
-from jobs.engines.rows import DIFFERENT, SAME, both_ends, complex_rows
+from jobs.rows import DIFFERENT, SAME, both_ends, complex_rows
 from jobs.spark.building.certificate import Certified, certify
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
@@ -49,10 +49,10 @@ from jobs.spark.building.tables import (
 from jobs.spark.building.told import Rules, Told, distinct_labels, tell, write_elements
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
+from jobs.store.labels import clauses_hash, complex_text, label_rows
 from jobs.store.manifest import DataFile, TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.schema import KIND_CLASS, SCHEMAS, commit_parts, write_part
-from jobs.store.tables import clauses_hash, complex_text, label_rows
 from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
@@ -317,7 +317,7 @@ def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[i
 
 
 def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
-    """What `jobs.store.tables.index_document` says of the same index."""
+    """What `jobs.upkeep.tables.index_document` says of the same index."""
     rules = indexed.rules
     return {
         "extra": [encode(x) for x in rules.extra],

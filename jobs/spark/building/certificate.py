@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 
 from abox_ops.shapes import Shapes
 from abox_ops.told import Label
+from jobs.columns import Ints, distinct, unique
 from jobs.engines.base import StoreBase
 from jobs.engines.clausal import Clausal
-from jobs.engines.columns import Ints, distinct, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph, flags
 from jobs.engines.grouping import components

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from jobs.engines.columns import Columns, Ints, unique
+from jobs.columns import Columns, Ints, unique
 from jobs.spark.building.dictionary import Dictionary, number_rows
 from jobs.spark.building.files import joined, load, run, save, slices
 from jobs.spark.building.reading import Read

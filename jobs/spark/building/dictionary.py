@@ -18,8 +18,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.engines.columns import Columns, Ints
-from jobs.engines.rows import both_ends
+from jobs.columns import Columns, Ints
+from jobs.rows import both_ends
 from jobs.spark.building.chunks import Summary, folder_of
 from jobs.spark.building.files import load, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY

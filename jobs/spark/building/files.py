@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.engines.columns import Columns, Ints
+from jobs.columns import Columns, Ints
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from jobs.columns import Columns, Ints, distinct
 from jobs.engines.base import StoreBase
 from jobs.engines.calculus import Calculus
-from jobs.engines.columns import Columns, Ints, distinct
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.grouping import Grouping, grouping
@@ -28,7 +28,7 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.building.told import Rules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
-from jobs.store.tables import read_labels
+from jobs.store.labels import read_labels
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.engines.columns import Columns, Ints, distinct, is_in, row_codes
+from jobs.columns import Columns, Ints, distinct, is_in, row_codes
 from jobs.spark.building.chunks import folder_of
 from jobs.spark.building.dictionary import Dictionary
 from jobs.spark.building.files import distinct_rows, joined, load, run, save, slices

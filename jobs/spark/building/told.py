@@ -25,9 +25,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from abox_ops.told import Label
+from jobs.columns import Columns, Ints, distinct, is_in, take, unique
 from jobs.engines.base import Names
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.columns import Columns, Ints, distinct, is_in, take, unique
 from jobs.engines.graph import NameLiteral, flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Extra

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jobs.engines.columns import Columns, Ints
+from jobs.columns import Columns, Ints
 from shiq.abox import ABox, individuals_of
 from shiq.model import Assertion
 

@@ -12,13 +12,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.engines.columns import Columns, array_table, concatenate, contained, take, unique
+from jobs.columns import Columns, array_table, concatenate, contained, take, unique
+from jobs.engines.growth import Growth, Numbers, growth
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.store.labels import complex_text, label_rows
 from jobs.store.lock import writing
 from jobs.store.manifest import Certificate, DataFile, Manifest, TableVersion, sync_directory, sync_file, write_manifest
 from jobs.store.read import Store, open_store
@@ -35,13 +38,11 @@ from jobs.store.schema import (
     write_table,
 )
 from jobs.store.values import encode
-from jobs.store.write import issued, tidy, write_document, write_store
+from jobs.store.write import issued, tidy, write_document
+from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.errors import StoreError
 from shiq.verdict import Leftover
-
-if TYPE_CHECKING:
-    from jobs.engines.growth import Growth, Numbers
 
 REMOVED = "removed"
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
@@ -63,9 +64,6 @@ def commit(
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
-    from jobs.engines.growth import growth
-    from jobs.engines.local import LocalKnowledgeBase
-
     with writing(path):
         store = open_store(path)
         if store.snapshot != snapshot:
@@ -96,8 +94,6 @@ def compact(path: Path) -> Store:
 
 
 def _free(store: Store) -> Numbers:
-    from jobs.engines.growth import Numbers
-
     ordinals = (int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"]))
     ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
     last = {name: store.table(name).last_key for name in ("individuals", "literals", "labels")}
@@ -105,8 +101,6 @@ def _free(store: Store) -> Numbers:
 
 
 def _written(store: Store, grown: Growth, certificate: Certificate | None, leftovers: tuple[Leftover, ...]) -> Store:
-    from jobs.store.tables import complex_text, label_rows
-
     free = _free(store)
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from array import array
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from abox_ops.told import EMPTY, Label
+from jobs.columns import Column, Columns, Ints
 from jobs.engines.base import ArrayBase, array_base
-from jobs.engines.columns import Column, Columns, Ints, unique
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import Index
-from jobs.engines.rows import mentioned
+from jobs.rows import mentioned
+from jobs.store.labels import clauses_hash, complex_text, label_rows, labels_in_order
 from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, literal_hash, term_hash
 from jobs.store.values import encode
 from shiq.abox import ABox
-from shiq.clause import ClausalTBox
-from shiq.model import Assertion
 
 
 def numbered(abox: ABox) -> ArrayBase:
@@ -51,11 +46,6 @@ def numbered(abox: ABox) -> ArrayBase:
         complex=tuple(sorted(abox.complex, key=complex_text)),
     )
     return array_base(ordered, known[np.argsort(rank)])
-
-
-def complex_text(assertion: Assertion) -> str:
-    """A complex assertion as the table ``complex`` holds it."""
-    return json.dumps(encode(assertion), ensure_ascii=False)
 
 
 def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
@@ -142,28 +132,6 @@ def index_tables(index: Index) -> dict[str, Columns]:
     return tables
 
 
-def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
-    """The empty label and those that ``used`` names, in order; and the number that each of ``labels`` has there (-1: none)."""
-    kept = sorted({EMPTY, *(labels[i] for i in unique(used).tolist())})
-    place = {label: i for i, label in enumerate(kept)}
-    return kept, np.fromiter((place.get(label, -1) for label in labels), np.int64, len(labels))
-
-
-def label_rows(labels: Sequence[Label]) -> Columns:
-    """The columns of the table ``labels``."""
-    return {
-        "label": np.arange(len(labels), dtype=np.int64),
-        "positive": pa.array([f"{label[0]:x}" for label in labels], pa.string()),
-        "negative": pa.array([f"{label[1]:x}" for label in labels], pa.string()),
-    }
-
-
-def read_labels(rows: Columns) -> list[Label]:
-    """The labels by number, from the table ``labels``."""
-    positive, negative = (rows[name].to_pylist() for name in ("positive", "negative"))
-    return [(int(p, 16), int(n, 16)) for p, n in zip(positive, negative)]
-
-
 def index_document(index: Index) -> dict[str, Any]:
     """What else an index says, as JSON."""
     return {
@@ -173,10 +141,3 @@ def index_document(index: Index) -> dict[str, Any]:
         "contradictory": index.contradictory,
         "clauses": clauses_hash(index.simplified.clauses),
     }
-
-
-def clauses_hash(tbox: ClausalTBox) -> str:
-    """What the labels of an index rest on: the atoms and clauses, as this version of the program makes them."""
-    return hashlib.sha256(
-        repr((tbox.atoms, [(c.body, c.head, c.role, c.branch_body, c.branch_head, c.at_most) for c in tbox.clauses])).encode()
-    ).hexdigest()
