@@ -7,6 +7,8 @@ combination of labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from jobs.engines.touched import Touched
 from shiq.model import Literal
 
 _NONE = np.zeros(0, np.int64)
+#: Label and data of each member of a merge class.
+_Members: TypeAlias = list[tuple[Label, set[tuple[str, Literal]]]]
 
 
 @dataclass
@@ -233,21 +237,28 @@ class Clausal:
         counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
         class_ = np.where(counts, self.counts.classes(element), -1)
         _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
+        fetched: dict[int, _Members] = {}
+
+        def class_values(i: int) -> _Members:
+            if not fetched:
+                fetched.update(self._values_by_class(unique(class_[example])))
+            return fetched[int(class_[i])]
+
         answers = [
             calculus.data.is_decided(
                 names[int(property[i])],
                 values[int(which[i])],
                 calculus.table.labels[int(label[i])],
-                lambda i=i: self._class_values(int(class_[i])),  # type: ignore[misc]
+                partial(class_values, i),
                 self.negated_properties,
             )
             for i in example.tolist()
         ]
         return np.array(answers, np.bool_)[question]
 
-    def _class_values(self, class_: int) -> list[tuple[Label, set[tuple[str, Literal]]]]:
-        """Label and data of every member of a merge class."""
-        members = self.counts.members(np.array([class_]))
+    def _values_by_class(self, classes: Ints) -> dict[int, _Members]:
+        """Label and data of every member of each of the merge ``classes``."""
+        members = self.counts.members(classes[classes >= 0])
         self.graph.gather(members)
         rows = data_rows(self.graph, members)
         names, labels = self.calculus.names.data_properties.values, self.calculus.table.labels
@@ -255,7 +266,10 @@ class Clausal:
         literals = self.graph.whole.literals_of(rows["literal"])
         for m, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), literals):
             values[m].add((names[p], value))
-        return [(labels[int(self.graph.label[m])], found) for m, found in values.items()]
+        found: dict[int, _Members] = {}
+        for class_, (m, data) in zip(self.counts.classes(members).tolist(), values.items()):
+            found.setdefault(class_, []).append((labels[int(self.graph.label[m])], data))
+        return found
 
     # --- A_add -------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from shiq.errors import OperationalError
@@ -70,6 +71,9 @@ def stop(session: SparkSession) -> None:
             process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(10)
+        # Or the next session of this process would talk to the JVM that has ended.
+        SparkContext._gateway = None
+        SparkContext._jvm = None
 
 
 class _silent_stderr:
