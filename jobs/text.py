@@ -23,6 +23,8 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
         lines += _conflicts(result, verbose)
     lines += _leftovers(result.evidence.leftovers, result.evidence.allowed, verbose)
     lines += ["", *_figures(result)]
+    if result.committed:
+        lines += [f"committed: the store holds snapshot {result.committed}"]
     return "\n".join(lines)
 
 

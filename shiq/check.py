@@ -106,14 +106,15 @@ class Clock:
 
 @dataclass(frozen=True)
 class Base:
-    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, and the IRIs by
-    which a batch may import its TBox."""
+    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
+    a batch may import its TBox, and what sets the blank nodes of a batch apart from those of batches that went in before."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
     leftovers: tuple[Leftover, ...] = ()
     certificate: Mapping[str, Any] = field(default_factory=dict)
     ontologies: frozenset[str] = frozenset()
+    scope: str = ""
 
     @property
     def is_certified(self) -> bool:
@@ -332,15 +333,16 @@ class Session:
         return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
-        self._store = load(STORE).commit(
-            self.path,
-            batch.insertions,
-            batch.deletions,
-            snapshot=self._store.snapshot,
-            certificate=_certificate(result, options),
-            leftovers=batch.leftovers,
-        )
+        store = load(STORE)
+        checked, self._store = self._store.identity, None
         self._forget()
+        try:
+            self._store = store.commit(
+                self.path, batch.insertions, batch.deletions, checked=checked, certificate=_certificate(result, options)
+            )
+        finally:
+            # After a refusal the session goes on with what the store holds by now.
+            self._store = self._store or store.open_store(self.path)
         clock.stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
@@ -365,6 +367,7 @@ class Session:
             tuple(self._store.leftovers),
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
+            f"{self._store.snapshot}.",
         )
 
 
@@ -462,8 +465,8 @@ def _given(abox: ABox) -> list[object]:
 
 def _read(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
-    added = _assertions(_sources(insertions), reading, options, "i")
-    removed = _assertions(_sources(deletions), reading, options, "d")
+    added = _assertions(_sources(insertions), reading, options, f"i{base.scope}")
+    removed = _assertions(_sources(deletions), reading, options, f"d{base.scope}")
     abox, aside = _well_typed(added.abox, options)
     return Batch(
         abox,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def run(seed: int, path: Path, count: int) -> tuple[int, int]:
         after = (now - set(deletions)) | set(insertions)
         files = sum(len(t.files) for t in store.manifest.tables.values())
         try:
-            store = commit(path / "kg", abox_of(insertions), abox_of(deletions), snapshot=store.snapshot)
+            store = commit(path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
         now = after
@@ -133,6 +134,8 @@ def test_a_thousand_commits(tmp_path: Path) -> None:
 
 PERSON, COMPANY, KNOWS = Class("urn:t#Person"), Class("urn:t#Company"), ObjectProperty("urn:t#knows")
 TBOX = TBox((DisjointClasses((PERSON, COMPANY)),))
+SIGNED = TBox(TBOX.axioms, Signature(frozenset((PERSON.iri, COMPANY.iri)), frozenset((KNOWS.iri,))))
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 def people(first: int, last: int) -> list[Assertion]:
@@ -156,7 +159,7 @@ from shiq.abox import abox_of
 store = Path(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-commit(store, abox_of(people(300, 340)), abox_of(people(0, 20)), snapshot=1)
+commit(store, abox_of(people(300, 340)), abox_of(people(0, 20)), checked=open_store(store).identity)
 """
 
 
@@ -189,7 +192,7 @@ def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path
             assert found == (old if store.snapshot == 1 else after)
             seen.add(store.snapshot)
         if store.snapshot == 1:
-            assert frozenset(commit(path, abox_of(new), abox_of(gone), snapshot=1).export()) == after
+            assert frozenset(commit(path, abox_of(new), abox_of(gone), checked=store.identity).export()) == after
     assert 2 in seen
 
 
@@ -203,15 +206,46 @@ def people(first, last):
 
 
 def test_a_store_that_moved_on_refuses(tmp_path: Path) -> None:
-    write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
-    commit(tmp_path / "kg", abox_of(people(5, 7)), abox_of([]), snapshot=1)
+    first = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5))).identity
+    commit(tmp_path / "kg", abox_of(people(5, 7)), abox_of([]), checked=first)
     with pytest.raises(StoreError, match="snapshot 2 by now"):
-        commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), snapshot=1)
+        commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), checked=first)
+
+
+def test_another_store_at_the_same_place_refuses(tmp_path: Path) -> None:
+    first = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5))).identity
+    shutil.rmtree(tmp_path / "kg")
+    second = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 6))).identity
+    assert first[1] == second[1] == 1
+    with pytest.raises(StoreError, match="changed since"):
+        commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), checked=first)
+
+
+def test_a_batch_that_changes_nothing_makes_no_snapshot(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
+    assert commit(tmp_path / "kg", abox_of(people(0, 5)), abox_of(people(8, 9)), checked=store.identity).snapshot == 1
+
+
+def test_a_refused_session_goes_on(tmp_path: Path) -> None:
+    index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
+    with open_session(tmp_path / "kg") as one, open_session(tmp_path / "kg") as other:
+        assert one.check(abox_of(people(5, 6)), commit=True, reasoner="own").committed == 2
+        with pytest.raises(StoreError):
+            other.check(abox_of(people(6, 7)), commit=True, reasoner="own")
+        assert other.check(abox_of(people(6, 7)), commit=True, reasoner="own").committed == 3
+
+
+def test_blank_nodes_of_two_batches_are_two(tmp_path: Path) -> None:
+    index(SIGNED, abox_of(people(0, 1)), tmp_path / "kg", reasoner="own")
+    for number, name in enumerate(("Person", "Company")):
+        (tmp_path / "batch.nt").write_text(f"_:x <{RDF_TYPE}> <urn:t#{name}> .\n")
+        with open_session(tmp_path / "kg") as session:
+            result = session.check(tmp_path / "batch.nt", commit=True, reasoner="own")
+        assert (result.verdict, result.committed) == (Verdict.CONSISTENT, number + 2)
 
 
 def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
-    tbox = TBox(TBOX.axioms, Signature(frozenset((PERSON.iri, COMPANY.iri)), frozenset((KNOWS.iri,))))
-    index(tbox, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
+    index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
     wrong = abox_of([ClassAssertion(COMPANY, "urn:t#x")])
     with open_session(tmp_path / "kg") as session:
         first = session.check(abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own")
@@ -230,7 +264,7 @@ def test_many_files_become_one(tmp_path: Path) -> None:
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
     for i in range(34):
         one = abox_of([ClassAssertion(PERSON, f"urn:t#q{i}")])
-        store = commit(tmp_path / "kg", one, abox_of([]), snapshot=store.snapshot)
+        store = commit(tmp_path / "kg", one, abox_of([]), checked=store.identity)
     assert max(len(t.files) for t in store.manifest.tables.values()) <= 32
     anew = write_store(tmp_path / "anew", TBOX, abox_of(store.export()))
     assert said(store) == said(anew)

@@ -15,8 +15,8 @@ from shiq.functional import axiom_text
 from shiq.model import Assertion
 from tests.conftest import CASES
 
-# tests/test_graphframes.py runs the cases on the engine left out: it needs a jar, and seconds for each.
-ENGINES = [name for name in ALL_ENGINES if name != "graphframes"]
+# The engines left out need seconds for each case: below for spark, tests/test_graphframes.py for the other, which needs a jar.
+ENGINES = [name for name in ALL_ENGINES if name not in ("graphframes", "spark")]
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
 
@@ -74,6 +74,20 @@ def test_example_2_keeps_what_the_paper_says(engine: str) -> None:
     assert fact("ClassAssertion", "Prof", "p") in kept
     assert fact("ObjectPropertyAssertion", "supervise", "p", "s") not in kept
     assert fact("ClassAssertion", "Stud", "s") not in kept
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_spark_keeps_the_same(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        for criterion in ("clausal", "definition7", "none"):
+            with subtests.test(name=name, criterion=criterion):
+                mine, theirs = (check(name, criterion, engine, "own") for engine in ("spark", "memory"))
+                assert mine.verdict.value == expected(name)["verdict"]
+                assert set(mine.a_add) == set(theirs.a_add)
+                assert mine.statistics.pulled_in == theirs.statistics.pulled_in
+                assert mine.conflicts == theirs.conflicts
 
 
 def test_engines_keep_the_same(subtests: pytest.Subtests) -> None:

@@ -118,9 +118,9 @@ class SparkKnowledgeBase:
         told = options.progress or (lambda stage, done, total: None)
         told("reading the batch", 0, 0)
         aside = "ill-typed" in options.allow
-        added = read_batch(session, insertions, base.tbox, key, scope="i", aside=aside)
+        added = read_batch(session, insertions, base.tbox, key, scope=f"i{base.scope}", aside=aside)
         self._held.append(added)
-        removed = read_batch(session, deletions, base.tbox, key, scope="d", aside=False) if deletions else None
+        removed = read_batch(session, deletions, base.tbox, key, scope=f"d{base.scope}", aside=False) if deletions else None
         if removed is not None:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
@@ -154,8 +154,8 @@ class SparkKnowledgeBase:
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
-            SparkAddSet(batch, closed, self.local),
-            _Modules(batch, closed, total.contradictory + total.modules),
+            SparkAddSet(batch, closed, self.local, self),
+            _Modules(batch, closed, self, total.contradictory + total.modules),
             total.modules,
             total.contradictory,
             refuted,
@@ -219,11 +219,13 @@ def _told(error: Exception) -> Exception:
 
 @dataclass(frozen=True, eq=False)
 class SparkAddSet:
-    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`."""
+    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
+    ``owner``: whose store is read then, which may be a temporary one."""
 
     batch: Batch
     closed: Closed
     local: LocalKnowledgeBase
+    owner: SparkKnowledgeBase
 
     @property
     def insertions(self) -> int:
@@ -249,8 +251,8 @@ class SparkAddSet:
 class _Modules(Sequence[tuple[str, ...]]):
     """The individuals of each module, fetched when they are looked at."""
 
-    def __init__(self, batch: Batch, closed: Closed, count: int) -> None:
-        self._batch, self._closed, self._count = batch, closed, count
+    def __init__(self, batch: Batch, closed: Closed, owner: SparkKnowledgeBase, count: int) -> None:
+        self._batch, self._closed, self._owner, self._count = batch, closed, owner, count
         self._items: list[tuple[str, ...]] | None = None
 
     def __len__(self) -> int:

@@ -51,7 +51,11 @@ def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFr
     """``columns`` of a table. The files of a store are read by Spark itself."""
     if isinstance(table, ParquetTable) and table.version.files:
         files = [str(table.store / file.path) for file in table.version.files]
-        return spark.read.parquet(*files).select(*(F.col(f"`{name}`").cast("bigint").alias(name) for name in columns))
+        wanted = dict.fromkeys((*columns, *(table.identity if table.version.removed else ())))
+        rows = spark.read.parquet(*files).select(*(F.col(f"`{name}`").cast("bigint").alias(name) for name in wanted))
+        if table.version.removed:
+            rows = rows.join(frame(spark, table.removed), list(table.identity), "left_anti")
+        return rows.select(*columns)
     if isinstance(table, LessTable):
         removed = {name: table.removed[name] for name in table.columns}
         kept = rows_of(spark, table.table, list(dict.fromkeys((*columns, *table.columns))))

@@ -90,7 +90,8 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class Manifest:
-    """``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table to be opened."""
+    """``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table to be opened;
+    ``identity``: of the building of the store, which its snapshots share."""
 
     snapshot: int
     created: str
@@ -100,6 +101,7 @@ class Manifest:
     documents: Mapping[str, DataFile]
     certificate: Certificate | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    identity: str = ""
 
 
 def tbox_hash(tbox: TBox) -> str:
@@ -113,6 +115,7 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
     value = {
         "format": FORMAT,
         "version": VERSION,
+        "identity": manifest.identity,
         "snapshot": manifest.snapshot,
         "created": manifest.created,
         "assertions": manifest.assertions,
@@ -190,6 +193,7 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
         documents={name: DataFile(**file) for name, file in value["documents"].items()},
         certificate=Certificate.from_dict(value["certificate"]) if value["certificate"] else None,
         facts=value["facts"],
+        identity=value["identity"],
     )
 
 

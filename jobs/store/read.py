@@ -96,6 +96,11 @@ class Store:
         return self.manifest.tbox_hash
 
     @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares: the building of this one, and the snapshot."""
+        return self.manifest.identity, self.manifest.snapshot
+
+    @property
     def ontologies(self) -> frozenset[str]:
         """The IRIs by which batches may import the TBox."""
         return frozenset(self.manifest.facts.get("ontologies", ()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -74,6 +75,7 @@ class Rebuild:
                 **asdict(counts),
                 "ontologies": list(self.ontologies),
             },
+            identity=uuid.uuid4().hex,
         )
 
     def finish(

@@ -30,22 +30,22 @@ def write_store(
     leftovers: Iterable[Leftover] = (),
     certificate: Certificate | None = None,
     progress: Progress | None = None,
-    snapshot: int | None = None,
+    replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`. ``snapshot``: the one that is to be replaced, if it matters; ``ontologies``: the
+    one by `open_store`. ``replacing``: the `Store.identity` that is to be replaced, if it matters; ``ontologies``: the
     IRIs by which batches may import the TBox.
 
-    Raises: StoreError if ``path`` holds something else (or another snapshot than ``snapshot``), another writer is at work, or
+    Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
     with rebuilding(path, tbox, ontologies) as rebuild:
-        if snapshot is not None and (rebuild.old is None or rebuild.old.snapshot != snapshot):
+        if replacing is not None and (rebuild.old is None or (rebuild.old.identity, rebuild.old.snapshot) != replacing):
             raise StoreError(f"{path}: the store was changed meanwhile", "Check the batch again.")
         told("numbering", 0, 1)
         base = numbered(abox)

@@ -8,7 +8,6 @@ snapshot or the new one. Where a batch changes the clauses themselves, the store
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -37,12 +36,10 @@ from jobs.store.schema import (
     term_hash,
     write_table,
 )
-from jobs.store.values import encode
 from jobs.store.write import issued, tidy, write_document
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.errors import StoreError
-from shiq.verdict import Leftover
 
 REMOVED = "removed"
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
@@ -54,31 +51,31 @@ def commit(
     insertions: ABox,
     deletions: ABox,
     *,
-    snapshot: int,
+    checked: tuple[str, int],
     certificate: Certificate | None = None,
-    leftovers: Iterable[Leftover] = (),
 ) -> Store:
-    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; ``leftovers`` join those that it has.
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
-    ``snapshot``: the one that the batch was checked against. Cost: as of a check, and now and then a table written as a whole.
+    ``checked``: the `Store.identity` that the batch was checked against. Cost: as of a check, and now and then a table written
+    as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
     with writing(path):
         store = open_store(path)
-        if store.snapshot != snapshot:
+        if store.identity != checked:
             raise StoreError(
-                f"{path}: the store holds snapshot {store.snapshot} by now, the batch was checked against {snapshot}",
+                f"{path}: the store was changed since the batch was checked (it holds snapshot {store.snapshot} by now)",
                 "Check the batch again.",
             )
-        left_over = (*store.leftovers, *leftovers)
         grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, _free(store))
         if grown is not None:
-            return _written(store, grown, certificate, left_over)
+            is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
+            return store if is_void else _written(store, grown, certificate)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
-        path, store.tbox, abox, leftovers=left_over, certificate=certificate, snapshot=snapshot, ontologies=store.ontologies
+        path, store.tbox, abox, leftovers=store.leftovers, certificate=certificate, replacing=checked, ontologies=store.ontologies
     )
 
 
@@ -100,7 +97,7 @@ def _free(store: Store) -> Numbers:
     return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
 
 
-def _written(store: Store, grown: Growth, certificate: Certificate | None, leftovers: tuple[Leftover, ...]) -> Store:
+def _written(store: Store, grown: Growth, certificate: Certificate | None) -> Store:
     free = _free(store)
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
@@ -138,10 +135,9 @@ def _written(store: Store, grown: Growth, certificate: Certificate | None, lefto
         tables=tables,
         documents={
             **old.documents,
-            "leftovers": write_document(store.path, "leftovers", [encode(leftover) for leftover in leftovers]),
             "index": write_document(store.path, "index", document),
         },
-        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, leftovers),
+        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, store.leftovers),
         facts=facts,
     )
     return _put(store, manifest)
