@@ -64,8 +64,8 @@ def solvable(
         if _met(limit, supplies) > limit.n:
             return False
     answer: bool | None = True
-    for group in _groups([n for n in needs if _met(n, supplies) < n.n], limits, supplies, disjoint):
-        found = _solve(group, limits, supplies, disjoint)
+    for group, is_free in _groups([n for n in needs if _met(n, supplies) < n.n], limits, supplies, disjoint):
+        found = _enough(group[0], supplies) if is_free else _solve(group, limits, supplies, disjoint)
         if found is False:
             return False
         if found is None:
@@ -84,8 +84,8 @@ def _legal(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -
 
 def _groups(
     needs: list[Need], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
-) -> list[list[Need]]:
-    """The needs, joined where a limited, forbidden or disjoint property connects them."""
+) -> list[tuple[list[Need], bool]]:
+    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one that none of these touches."""
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []
     for need in needs:
@@ -98,7 +98,12 @@ def _groups(
         groups = [group for group in groups if not (group[0] & mark)]
         merged = mark.union(*(group[0] for group in joined))
         groups.append((merged, [*(n for group in joined for n in group[1]), need]))
-    return [group for _, group in groups]
+    return [(group, not mark) for mark, group in groups]
+
+
+def _enough(need: Need, supplies: Sequence[Supply]) -> bool:
+    """Whether ``need`` can be met where nothing stands against its label: `_solve` without the program."""
+    return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
 def _solve(
