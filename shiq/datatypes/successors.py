@@ -85,7 +85,7 @@ def _legal(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -
 def _groups(
     needs: list[Need], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
 ) -> list[tuple[list[Need], bool]]:
-    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one that none of these touches."""
+    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one that none touches."""
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []
     for need in needs:
