@@ -23,6 +23,9 @@ ROW_COLUMNS: dict[str, tuple[str, ...]] = {
     "complex": ("node", "ordinal"),
 }
 
+#: The columns, of any table, that hold nodes.
+NODES = ("node", "neighbour", "element", "member", "group")
+
 
 def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
     """The rows of ``abox`` but for the complex ones; individuals and literals numbered as given, names as they are."""

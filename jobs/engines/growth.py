@@ -20,7 +20,7 @@ from jobs.engines.grouping import components
 from jobs.engines.index import Index
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.whole import Whole
-from jobs.rows import ROW_COLUMNS, SAME
+from jobs.rows import NODES, ROW_COLUMNS, SAME
 from shiq.abox import ABox
 from shiq.model import Assertion, Literal
 from shiq.roles import Role
@@ -126,7 +126,7 @@ class _Growth:
 
     def _mapped(self, rows: Columns) -> Columns:
         """``rows`` with the fresh nodes as the store will number them."""
-        return {name: self._stored(column) if name in _NODES else column for name, column in rows.items()}
+        return {name: self._stored(column) if name in NODES else column for name, column in rows.items()}
 
     def _stored(self, nodes: Ints) -> Ints:
         return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
@@ -177,7 +177,7 @@ class _Growth:
 
     def _same(self) -> tuple[Columns, Columns]:
         """Asserted equality, anew for the classes at which a pair came or went."""
-        pairs = [self.whole.inserted["pairs"].columns, *(self.gone[name] for name in ("pairs",) if name in self.gone)]
+        pairs = [self.whole.inserted["pairs"].columns, *([self.gone["pairs"]] if self.gone else [])]
         ends = unique(np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs]))
         old = self.old.same
         groups = unique(old.of(ends[ends < FRESH]))
@@ -200,9 +200,6 @@ class _Growth:
     def _both_ways(name: str, rows: tuple[Columns, Columns]) -> Mapping[str, tuple[Columns, Columns]]:
         """The rows of a grouping's two tables."""
         return {name: rows, f"{name}_members": rows}
-
-
-_NODES = ("node", "neighbour", "element", "member", "group")
 
 
 def _difference(old: Columns, new: Columns) -> tuple[Columns, Columns]:

@@ -303,7 +303,7 @@ def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int
 
 def _by_driver(spark: SparkSession, sources: Sequence[object], tbox: TBox, store: StoreKey, scope: str, aside: bool) -> BatchRows:
     """The batch as the other engines read it; tables are written out as N-Triples for that."""
-    from shiq.check import Options, _well_typed
+    from shiq.check import without_ill_typed
 
     with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
         given, renamed = [], {}
@@ -317,7 +317,7 @@ def _by_driver(spark: SparkSession, sources: Sequence[object], tbox: TBox, store
             renamed[str(file)] = _name(source)
             given.append(str(file))
         reading = read_assertions(given, tbox.signature, axioms=tbox.axioms, scope=scope)
-    abox, set_aside = _well_typed(reading.abox, Options(allow=frozenset(["ill-typed"] if aside else ())))
+    abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
     leftovers = tuple(replace(x, source=renamed.get(x.source, x.source)) for x in (*reading.leftovers, *set_aside))
     return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=Counter(reading.ledger))
 

@@ -68,10 +68,11 @@ def commit(
                 f"{path}: the store was changed since the batch was checked (it holds snapshot {store.snapshot} by now)",
                 "Check the batch again.",
             )
-        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, _free(store))
+        free = _free(store)
+        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
-            return store if is_void else _written(store, grown, certificate)
+            return store if is_void else _written(store, grown, free, certificate)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
@@ -97,8 +98,7 @@ def _free(store: Store) -> Numbers:
     return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
 
 
-def _written(store: Store, grown: Growth, certificate: Certificate | None) -> Store:
-    free = _free(store)
+def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificate | None) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_hash(grown.terms)

@@ -13,7 +13,7 @@ from jobs.columns import Column, Columns, Ints
 from jobs.engines.base import ArrayBase, array_base
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import Index
-from jobs.rows import mentioned
+from jobs.rows import NODES, mentioned
 from jobs.store.labels import clauses_hash, complex_text, label_rows, labels_in_order
 from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, literal_hash, term_hash
@@ -89,10 +89,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
 
 def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
     """``columns`` with ids in the place of ranks; they stay sorted."""
-    return {name: ids[column] if name in _NODES else column for name, column in columns.items()}
-
-
-_NODES = ("node", "neighbour", "element", "member", "group")
+    return {name: ids[column] if name in NODES else column for name, column in columns.items()}
 
 
 def _names(base: ArrayBase) -> Columns:
