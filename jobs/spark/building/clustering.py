@@ -22,7 +22,7 @@ from jobs.columns import Columns, Ints, unique
 from jobs.spark.building.dictionary import Dictionary, number_rows
 from jobs.spark.building.files import joined, load, run, save, slices
 from jobs.spark.building.reading import Read
-from jobs.spark.building.tables import HASHES, Ranges, merge_edges, nearness_of
+from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
 from jobs.store.schema import term_hash
 
@@ -131,17 +131,9 @@ def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
 
 def _sort_hashes(i: int, *, ranges: Ranges) -> int:
     """Sorts the ``i``-th interval of hashes; how many it has."""
-    count = len(ranges)
-    low, high = (k * HASHES // count - (HASHES >> 1) for k in (i, i + 1))
-    found = []
-    for k in range(count):
-        columns = load(ranges.folder(k) / "hashes")
-        first = int(np.searchsorted(columns["hash"], low)) if i else 0
-        last = int(np.searchsorted(columns["hash"], high)) if i + 1 < count else len(columns["hash"])
-        found.append({name: column[first:last] for name, column in columns.items()})
-    rows = joined(found, ("hash", "node"))
-    save(ranges.folder(i) / "hashed", {"node": rows["node"][np.lexsort((rows["node"], rows["hash"]))]})
-    return len(rows["node"])
+    node = hash_interval(i, ranges)["node"]
+    save(ranges.folder(i) / "hashed", {"node": node})
+    return len(node)
 
 
 def _place(task: tuple[int, int], *, ranges: Ranges) -> None:

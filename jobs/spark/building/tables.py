@@ -250,6 +250,11 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
 
 def _write_terms(i: int, *, ranges: Ranges) -> dict[str, DataFile]:
     """Writes the ``i``-th interval of the hashes of all terms."""
+    return _files(ranges, i, {"terms": hash_interval(i, ranges)})
+
+
+def hash_interval(i: int, ranges: Ranges) -> Columns:
+    """(hash, node) of the terms whose hashes lie in the ``i``-th of as many intervals as there are ranges, in order."""
     count = len(ranges)
     low, high = (k * HASHES // count - (HASHES >> 1) for k in (i, i + 1))
     found = []
@@ -260,7 +265,7 @@ def _write_terms(i: int, *, ranges: Ranges) -> dict[str, DataFile]:
         found.append({name: column[first:last] for name, column in columns.items()})
     rows = joined(found, ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
-    return _files(ranges, i, {"terms": {name: column[order] for name, column in rows.items()}})
+    return {name: column[order] for name, column in rows.items()}
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
