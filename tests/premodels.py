@@ -26,8 +26,18 @@ def unravelling(state: State, limit: int) -> list[Element]:
     iris = {code: iri for iri, code in state.tables._codes.items()}
     blocked = blocked_nodes(state)
 
+    box = state.tables.tbox.roles
+    limits = {a for clause in state.tables.tbox.clauses for a in clause.head if isinstance(a, DataAtMost)}
+
     def atoms(x: int) -> frozenset[object]:
-        return frozenset(a for i, a in enumerate(state.tables.atoms) if state.pos[x] >> i & 1)
+        """What holds at x; with it the limits on properties that nothing at x leads to, which the calculus leaves out."""
+        found = frozenset(a for i, a in enumerate(state.tables.atoms) if state.pos[x] >> i & 1)
+        led = {a.property for a in found if isinstance(a, DataAtLeast)}
+        for fact, _ in state.data.get(x, ()):
+            if isinstance(fact, DataAtLeast) or (isinstance(fact, tuple) and fact[2]):
+                led.add(fact.property if isinstance(fact, DataAtLeast) else fact[0])
+        reached = {q for p in led for q in box.data_superproperties(p)}
+        return found | {limit for limit in limits if limit.property not in reached}
 
     def roles(mask: int) -> frozenset[Role]:
         return frozenset(Role(iris[i & ~1], bool(i & 1)) for i in range(mask.bit_length()) if mask >> i & 1)

@@ -241,6 +241,10 @@ def test_satisfiable_agrees_with_brute_force() -> None:
             [(p, int(v.lexical)) for p, v in negative],
         )
         assert theory.satisfiable(needs, limits, values, negative) == expected, (roles, needs, limits, values, negative)
+        if not expected:
+            part = theory.culprits(needs, limits, values, negative)
+            assert theory.satisfiable(*part) is False
+            assert all(set(p) <= set(whole) for p, whole in zip(part, (needs, limits, values, negative)))
         verdicts[expected] += 1
     assert min(verdicts.values()) > 200
 
@@ -320,6 +324,37 @@ def test_opaque_answers_hold_in_every_interpretation() -> None:
             assert verdicts == {answer}, (roles, needs, limits, values)
     assert all(count > 20 for count in answers.values()), answers
     assert missed < 40, missed
+
+
+def test_taking_a_question_apart_changes_no_answer() -> None:
+    """Several questions over properties of their own, as one: the conjunction, and never less than the whole gives."""
+    draw = random.Random(10)
+    answers: dict[bool | None, int] = {True: 0, False: 0, None: 0}
+    for _ in range(300):
+        asked: list[tuple[list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]]]] = []
+        inclusions: set[tuple[str, str]] = set()
+        disjoint: set[tuple[str, str]] = set()
+        for i in range(draw.randint(2, 3)):
+            roles, needs, limits, values = _opaque_question(draw)
+            inclusions |= {(f"{p}{i}", f"{q}{i}") for p, q in roles.data_inclusions}
+            disjoint |= {(f"{p}{i}", f"{q}{i}") for p, q in roles.disjoint_data - roles.data_inclusions}
+            asked.append(
+                (
+                    [DataAtLeast(a.n, f"{a.property}{i}", a.range) for a in needs],
+                    [DataAtMost(a.n, f"{a.property}{i}", a.range) for a in limits],
+                    [(f"{p}{i}", v) for p, v in values],
+                )
+            )
+        theory = DataTheory({}, RoleBox(data_inclusions=frozenset(inclusions), disjoint_data=frozenset(disjoint)))
+        needs, limits, values = ([x for question in asked for x in question[j]] for j in range(3))  # type: ignore[assignment]
+        answer = theory.satisfiable(needs, limits, values)
+        whole = theory.decided((needs, limits, values, []))
+        assert answer == whole or whole is None, (inclusions, disjoint, needs, limits, values)
+        parts = [theory.satisfiable(*question) for question in asked]  # type: ignore[misc]
+        assert None in parts or answer is (False not in parts)
+        assert answer is False or False not in parts
+        answers[answer] += 1
+    assert all(count > 20 for count in answers.values()), answers
 
 
 def _interpretations(domain: list[object]) -> Iterable[tuple[dict[str, object], set[object]]]:

@@ -44,6 +44,7 @@ def ask(
     data: Sequence[tuple[int, str, Literal]] = (),
     negative_data: Sequence[tuple[int, str, Literal]] = (),
     roles: RoleBox | None = None,
+    steps: int = 50_000,
 ) -> Answer:
     negative = negative or [[] for _ in positive]
     atoms: dict[Atom, None] = {}
@@ -55,7 +56,7 @@ def ask(
     tbox = ClausalTBox(tuple(clauses), roles or RoleBox(), atoms=tuple(atoms))
     masks = [tuple(sum(1 << ids[a] for a in node) for node in nodes) for nodes in (positive, negative)]
     module = Module(masks[0], masks[1], tuple(edges), (), (), tuple(data), tuple(negative_data))
-    return OwnReasoner().decide(tbox, [module])[0]
+    return OwnReasoner(steps).decide(tbox, [module])[0]
 
 
 def isa(name: str, *head: Atom) -> Clause:
@@ -217,3 +218,38 @@ def test_many_values_at_many_nodes(values: int) -> None:
     data = [(i, "f", number(j)) for i in range(n) for j in range(values)]
     expected = "inconsistent" if values > 5 else "consistent"
     assert verdict([isa("C", at_most(5))], [["C"]] * n, data=data) == expected
+
+
+def test_domains_of_data_properties_are_no_choices() -> None:
+    """200 properties with a domain, 100 of them in use, and a clash that only one of them takes part in: no choice is made."""
+    domains = [Clause((), (at_most(0, p=f"f{i}"), f"C{i}")) for i in range(200)]
+    needs = [isa("C", some(INT, p=f"f{i}")) for i in range(50)]
+    values = [(0, f"f{i}", number(i)) for i in range(50, 100)]
+    clauses = [*domains, *needs, *(Clause((f"C{i}", f"C{i + 1}")) for i in range(100, 199))]
+    assert verdict(clauses, [["C"]], data=values, steps=1_000) == "consistent"
+    assert verdict([*clauses, Clause(("C7", "C99"))], [["C"]], data=values) == "inconsistent"
+    assert verdict([*clauses, Clause(("C7", "C100"))], [["C"]], data=values) == "consistent"
+
+
+def test_a_clash_over_data_goes_back_to_the_choice_that_it_rests_on() -> None:
+    """A choice that the data refutes, with 60 after it that have no part in it: not 2^60 ways, but one way back."""
+    late = [isa("C", f"A{i}", f"B{i}") for i in range(60)]
+    refuted = [isa("C", every(STRING), "D"), Clause(("D",), (at_most(0, p="g"),))]
+    below = [isa(f"A{i}", some(INT, p=f"h{i}")) for i in range(60)]
+    assert verdict([*late, *refuted, *below], [["C"]], data=[(0, "f", number(1))], steps=5_000) == "consistent"
+    values = [(0, "f", number(1)), (0, "g", number(1))]
+    assert verdict([*late, *refuted, *below], [["C"]], data=values) == "inconsistent"
+
+
+def test_what_leads_to_a_limited_property_comes_from_anywhere() -> None:
+    """By a property below it, a negated limit, a merge, or an inference: the limit counts."""
+    limit = [Clause((), (at_most(0, STRING, "g"), "D")), Clause(("D",))]
+    below = RoleBox(data_inclusions=frozenset({("f", "g")}))
+    text = Literal("x", XSD + "string")
+    assert verdict(limit, [[]], data=[(0, "f", text)], roles=below) == "inconsistent"
+    assert verdict(limit, [[]], data=[(0, "f", text)]) == "consistent"
+    assert verdict([*limit, isa("C", some(STRING))], [["C"]], roles=below) == "inconsistent"
+    assert verdict(limit, [[]], negative=[[at_most(0, STRING)]], roles=below) == "inconsistent"
+    merged = [*limit, Clause((), (), R, at_most=1), isa("C", AtLeast(1, R, "E")), isa("E", some(STRING, p="g"))]
+    assert verdict(merged, [["C"], []], edges=[(0, R, 1)]) == "inconsistent"
+    assert verdict([*limit, isa("C", AtLeast(1, R, "E")), isa("E", some(INT, p="g"))], [["C"]]) == "consistent"

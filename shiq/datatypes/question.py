@@ -7,9 +7,9 @@ that no shared property connects do not matter to each other and are left out. T
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.ranges import holds
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 TOP: Final = OWL + "topDataProperty"
 BOTTOM: Final = OWL + "bottomDataProperty"
 _NOTHING: Final[Label] = frozenset()
+
+#: The four arguments of `DataTheory.satisfiable`.
+Part: TypeAlias = tuple[
+    Collection[DataAtLeast], Collection[DataAtMost], Collection[tuple[str, Literal]], Collection[tuple[str, Literal]]
+]
+
+
+def union(parts: Collection[Part]) -> Part:
+    at_least, at_most, values, negative = ([x for part in parts for x in part[i]] for i in range(4))
+    return at_least, at_most, values, negative  # type: ignore[return-value]
 
 
 class Question:
@@ -51,20 +61,67 @@ class Question:
         return self.theory.roles.data_superproperties(property) | {TOP}
 
     def answer(self) -> bool | None:
-        if not self._read_values():
-            return False
-        if self._is_impossible():
-            return False
+        return self.verdict()[0]
+
+    def verdict(self) -> tuple[bool | None, list[Part]]:
+        """The answer, and unless it is True the parts of the question that it comes from."""
+        everything: Part = (self.at_least, self.at_most, self.values, self.negative)
+        if not self._read_values() or self._is_impossible():
+            return False, [everything]
         if len(self.theory.roles.data_superproperties(TOP)) > 1:
-            return None  # owl:topDataProperty below another property: outside OWL 2 DL
+            return None, [everything]  # owl:topDataProperty below another property: outside OWL 2 DL
         whole = self._about_top()
         if whole is False:
-            return False
+            return False, [everything]
         self._drop_unconnected()
+        parts = self._parts()
+        answers = [self.theory.decided(part) for part in parts]
+        if False in answers:
+            return False, [parts[answers.index(False)]]
+        unclear = [part for part, answer in zip(parts, answers) if answer is None]
+        joined = self.theory.decided(union(unclear)) if len(unclear) > 1 else None
+        if joined is False:
+            return False, unclear
+        if whole is None:
+            return None, [everything]
+        return (None if unclear and not joined else True), unclear
+
+    def decided(self) -> bool | None:
+        """The answer for a part, or for several that are open each by itself: they may contradict each other by what they leave
+        open."""
+        self._read_values()
+        self._drop_unconnected()
+        self._drop_met()
         rest = self._without_needs() if not self.at_least else None
-        if rest is None:
-            rest = self._in_worlds()
-        return False if rest is False else None if whole is None else rest
+        return self._in_worlds() if rest is None else rest
+
+    def _parts(self) -> list[Part]:
+        """The question, taken apart: properties hang together where one need, or a disjointness, speaks of both. What one
+        part does to the values in play no other part can notice (`successors`: one value serves any number of properties)."""
+        limited = {limit.property for limit in self.at_most} | {p for ps in self.forbidden.values() for p in ps}
+        limited |= {p for pair in self.disjoint for p in pair}
+        leader: dict[str, str] = {}
+
+        def lead(property: str) -> str:
+            while (up := leader.setdefault(property, property)) != property:
+                property = up
+            return property
+
+        for first, *others in [*self.disjoint, *((n.property, *(self.up(n.property) & limited)) for n in self.at_least)]:
+            for other in others:
+                leader[lead(other)] = lead(first)
+        needs, limits, values, negative = (defaultdict[str, list[Any]](list) for _ in range(4))
+        for need in self.at_least:
+            needs[lead(need.property)].append(need)
+        for limit in self.at_most:
+            limits[lead(limit.property)].append(limit)
+        noticed = {p for label in self.labels.values() for p in label}
+        for property, literal in self.values:
+            for key in {lead(p) for p in self.up(property) & noticed}:
+                values[key].append((property, literal))
+        for property, literal in self.negative:
+            negative[lead(property)].append((property, literal))
+        return [(needs[key], limits[key], values[key], negative[key]) for key in dict.fromkeys((*needs, *values))]
 
     def _read_values(self) -> bool:
         """The asserted labels and the forbidden properties by value; False if a literal is ill-typed."""
@@ -116,6 +173,19 @@ class Question:
         noticed = {limit.property for limit in self.at_most} | {p for ps in self.forbidden.values() for p in ps}
         noticed |= {p for pair in self.disjoint for p in pair} | {need.property for need in self.at_least}
         self.labels = {v: kept for v, label in self.labels.items() if (kept := label & noticed)}
+
+    def _drop_met(self) -> None:
+        """Leaves out the needs that asserted values meet by themselves."""
+        kept = []
+        for need in self.at_least:
+            formula = self.theory.formula(need.range)
+            met = sum(
+                need.property in label and not value.is_opaque and holds(formula, value) is True
+                for value, label in self.labels.items()
+            )
+            if met < need.n:
+                kept.append(need)
+        self.at_least = kept
 
     def _without_needs(self) -> bool | None:
         """With asserted values alone: counting them; None if that depends on which opaque values are equal or lie where."""

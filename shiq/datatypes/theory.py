@@ -19,7 +19,7 @@ from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.cells import TooManyError
 from shiq.datatypes.datatype_map import value_of
 from shiq.datatypes.proxies import Proxies, make_proxies
-from shiq.datatypes.question import Question
+from shiq.datatypes.question import Part, Question, union
 from shiq.datatypes.ranges import EVERY_VALUE, Formula, Reading, holds, read_range
 from shiq.datatypes.setting import Ground, Setting, unanimous
 from shiq.datatypes.values import DataValue, IllTyped
@@ -56,6 +56,7 @@ class DataTheory:
         self._grounds: dict[frozenset[Formula], Ground] = {}
         self._sizes: dict[tuple[DataRange, float], float | None] = {}
         self._calls: dict[_Call, bool | None] = {}
+        self._parts: dict[_Call, bool | None] = {}
 
     # --- values -------------------------------------------------------------------------------
 
@@ -180,6 +181,23 @@ class DataTheory:
         if key in self._calls:
             return self._calls[key]
         return _remember(self._calls, key, Question(self, *key).answer())
+
+    def culprits(
+        self,
+        at_least: Collection[DataAtLeast],
+        at_most: Collection[DataAtMost],
+        values: Collection[tuple[str, Literal]],
+        negative: Collection[tuple[str, Literal]] = (),
+    ) -> Part:
+        """A part of a question that `satisfiable` answers with False or None, which by itself has that answer."""
+        return union(Question(self, at_least, at_most, values, negative).verdict()[1])
+
+    def decided(self, part: Part) -> bool | None:
+        """`satisfiable` for a part of a question, as `Question` takes it apart."""
+        key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
+        if key in self._parts:
+            return self._parts[key]
+        return _remember(self._parts, key, Question(self, *key).decided())
 
     def proxies(self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int) -> Proxies | None:
         """Integers to stand for the values, so that satisfiability stays the same for a reasoner that sees only these.

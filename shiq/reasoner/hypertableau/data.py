@@ -2,43 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
 
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
-from shiq.datatypes import DataTheory, is_known
+from shiq.datatypes import DataTheory, Part, is_known
 from shiq.model import Literal
 
 #: A data restriction, or (property, literal, whether it is asserted or negated).
 DataStatement: TypeAlias = DataAtLeast | DataAtMost | tuple[str, Literal, bool]
 
+#: Larger contradictions are taken as they stand.
+MOST_SHRUNK: Final = 64
+
+#: Answers kept before they are forgotten.
+_MEMO: Final = 200_000
+
 
 class NodeData:
-    """The datatype layer for one TBox; it remembers its answers."""
+    """The datatype layer for one TBox, whose ``atoms`` are numbered by their place; it remembers its answers."""
 
-    def __init__(self, tbox: ClausalTBox) -> None:
+    def __init__(self, tbox: ClausalTBox, atoms: Sequence[object]) -> None:
         self._theory = DataTheory(definitions=tbox.definitions, roles=tbox.roles)
+        self._atoms = atoms
+        self._verdicts: dict[tuple[int, frozenset[DataStatement]], bool | None] = {}
+        self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
 
-    def satisfiable(self, statements: Collection[DataStatement]) -> bool | None:
-        """Whether one element can meet all ``statements``; None: the datatype layer cannot say."""
-        return self._theory.satisfiable(
-            [s for s in statements if isinstance(s, DataAtLeast)],
-            [s for s in statements if isinstance(s, DataAtMost)],
-            [(s[0], s[1]) for s in statements if isinstance(s, tuple) and s[2]],
-            [(s[0], s[1]) for s in statements if isinstance(s, tuple) and not s[2]],
-        )
+    def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
+        """Whether one element can meet the data restrictions among ``mask``, bits of atoms, and ``facts``; None: the datatype
+        layer cannot say."""
+        key = (mask, facts)
+        if key not in self._verdicts:
+            if len(self._verdicts) >= _MEMO:
+                self._verdicts.clear()
+            self._verdicts[key] = self._theory.satisfiable(*_sorted(self._statements(mask, facts)))
+        return self._verdicts[key]
 
-    def describe(self, statements: Collection[DataStatement]) -> str:
+    def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
+        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other or are not decided; of a
+        contradiction no statement can be left out."""
+        key = (mask, facts)
+        if key not in self._culprits:
+            if len(self._culprits) >= _MEMO:
+                self._culprits.clear()
+            self._culprits[key] = frozenset(self._shrunk(self._statements(mask, facts)))
+        return self._culprits[key]
+
+    def _shrunk(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
+        at_least, at_most, values, negative = self._theory.culprits(*_sorted(statements))
+        found: list[DataStatement] = [*at_least, *at_most]
+        found += [(p, literal, True) for p, literal in values]
+        found += [(p, literal, False) for p, literal in negative]
+        if len(found) <= MOST_SHRUNK and self._theory.satisfiable(*_sorted(found)) is False:
+            for statement in tuple(found):
+                rest = [s for s in found if s != statement]
+                if self._theory.satisfiable(*_sorted(rest)) is False:
+                    found = rest
+        return found
+
+    def _statements(self, mask: int, facts: frozenset[DataStatement]) -> list[DataStatement]:
+        found = list(facts)
+        while mask:
+            low = mask & -mask
+            atom = self._atoms[low.bit_length() - 1]
+            if isinstance(atom, DataAtLeast | DataAtMost):
+                found.append(atom)
+            mask ^= low
+        return found
+
+    def describe(self, statements: Iterable[DataStatement]) -> str:
         """Why the datatype layer cannot decide ``statements``: the opaque datatypes, and the properties concerned."""
         opaque: set[str] = set()
+        properties: set[str] = set()
         for statement in statements:
+            properties.add(statement[0] if isinstance(statement, tuple) else statement.property)
             if not isinstance(statement, tuple):
                 opaque |= self._theory.unknown_datatypes(statement.range)
             elif not is_known(statement[1].datatype):
                 opaque.add(statement[1].datatype)
-        properties = {s[0] if isinstance(s, tuple) else s.property for s in statements}
         about = f"the restrictions and values of {_listed(properties)} are not decided"
         return f"opaque datatype {_listed(opaque)}: {about}" if opaque else f"{about} by the datatype layer"
+
+
+def _sorted(statements: Iterable[DataStatement]) -> Part:
+    """``statements`` as the datatype layer takes them."""
+    at_least: list[DataAtLeast] = []
+    at_most: list[DataAtMost] = []
+    values: list[tuple[str, Literal]] = []
+    negative: list[tuple[str, Literal]] = []
+    for statement in statements:
+        if isinstance(statement, tuple):
+            (values if statement[2] else negative).append((statement[0], statement[1]))
+        elif isinstance(statement, DataAtLeast):
+            at_least.append(statement)
+        else:
+            at_most.append(statement)
+    return at_least, at_most, values, negative
 
 
 def _listed(iris: set[str]) -> str:

@@ -8,7 +8,6 @@ from heapq import heappush
 from itertools import combinations
 from typing import TypeAlias
 
-from shiq.clause import DataAtLeast, DataAtMost
 from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.state import Clash, Match, Pending, State
 from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake, bits
@@ -18,8 +17,8 @@ from shiq.reasoner.protocol import Module
 Alternative: TypeAlias = tuple[int, int, int]
 ADD, MERGE = 0, 1
 
-#: Kinds of alternatives in the order of choice.
-NAME_KIND, DATA_KIND, MERGE_KIND, NEED_KIND = range(4)
+#: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may bring needs.
+LIMIT_KIND, NAME_KIND, DATA_KIND, MERGE_KIND, NEED_KIND = range(5)
 
 #: Steps between two looks at the clock.
 CLOCK_STEPS = 512
@@ -213,6 +212,8 @@ class Saturation(State):
     def _kind_of_atoms(self, atoms: int) -> int:
         """The first kind among ``atoms``."""
         tables = self.tables
+        if atoms & tables.limit_mask:
+            return LIMIT_KIND
         if atoms & ~(tables.need_mask | tables.data_mask):
             return NAME_KIND
         return DATA_KIND if atoms & tables.data_mask else NEED_KIND
@@ -311,26 +312,27 @@ class Saturation(State):
     def check_data(self, x: int) -> None:
         """A clash if the data restrictions and values of x contradict each other."""
         if self.alive[x] and self.data_verdict(x) is False:
-            raise Clash(self.data_rest(x))
+            raise Clash(self.data_rest(x, self.data_culprits(x)))
 
     def data_verdict(self, x: int) -> bool | None:
         """Whether the data restrictions and values of x can hold together; None: the datatype layer cannot say."""
-        statements = self.data_statements(x)
-        return self.tables.data.satisfiable(statements) if statements else True
+        return self.tables.data.verdict(*self._data_of(x))
 
-    def data_statements(self, x: int) -> list[DataStatement]:
-        """The data restrictions and values of x."""
-        atoms = self.tables.atoms
-        statements: list[DataStatement] = [fact for fact, _ in self.data.get(x, ())]
-        for a in bits(self.pos[x] & self.tables.data_mask):
-            atom = atoms[a]
-            if isinstance(atom, DataAtLeast | DataAtMost):
-                statements.append(atom)
-        return statements
+    def data_culprits(self, x: int) -> frozenset[DataStatement]:
+        """The data restrictions and values of x that contradict each other, or are not decided."""
+        return self.tables.data.culprits(*self._data_of(x))
 
-    def data_rest(self, x: int) -> int:
-        """What the data restrictions and values of x rest on."""
-        rest = self.names_rest(x, self.pos[x] & self.tables.data_mask)
-        for _, fact_rest in self.data.get(x, ()):
+    def _data_of(self, x: int) -> tuple[int, frozenset[DataStatement]]:
+        return self.pos[x] & self.tables.data_mask, frozenset(fact for fact, _ in self.data.get(x, ()))
+
+    def data_rest(self, x: int, culprits: frozenset[DataStatement]) -> int:
+        """What ``culprits`` at x rest on: of an atom that is also a fact, one is enough."""
+        facts = {fact: fact_rest for fact, fact_rest in reversed(self.data.get(x, ())) if fact in culprits}
+        rest = 0
+        for fact_rest in facts.values():
             rest |= fact_rest
+        atoms = self.tables.atoms
+        for a in bits(self.pos[x] & self.tables.data_mask):
+            if (atom := atoms[a]) in culprits and atom not in facts:
+                rest |= self.names_rest(x, 1 << a)
         return rest

@@ -190,8 +190,9 @@ class Search(Saturation):
         blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else {}
         for x in unknown:
             if x not in blocked:
-                self.opaque = self.opaque or self.tables.data.describe(self.data_statements(x))
-                raise Clash(self.data_rest(x))
+                culprits = self.data_culprits(x)
+                self.opaque = self.opaque or self.tables.data.describe(culprits)
+                raise Clash(self.data_rest(x, culprits))
 
 
 def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> Outcome:

@@ -88,6 +88,8 @@ class State:
                 self.open[x] = True
             if self.pos[x] & tables.data_mask:
                 self.dirty[x] = None
+                for a in bits(self.pos[x] & tables.data_mask & ~tables.limit_mask):
+                    self._add_all(x, tables.brought[a], 0)
         for x, p, literal in module.data:
             self._add_data(x, ((p, literal, True), 0))
         for x, p, literal in module.negative_data:
@@ -154,6 +156,11 @@ class State:
             self.write(self.open, x, True)
         elif bit & self.tables.data_mask:
             self.dirty[x] = None
+            self._add_all(x, self.tables.brought.get(atom, 0), rest)
+
+    def _add_all(self, x: int, atoms: int, rest: int) -> None:
+        for a in bits(atoms & ~self.pos[x]):
+            self.add(x, a, rest)
 
     def deny(self, x: int, atom: int, rest: int) -> None:
         """The atom does not hold at x."""
@@ -225,6 +232,11 @@ class State:
     def _add_data(self, x: int, *facts: DataFact) -> None:
         self.write(self.data, x, (*self.data.get(x, ()), *facts))
         self.dirty[x] = None
+        for fact, rest in facts:
+            if isinstance(fact, DataAtLeast):
+                self._add_all(x, self.tables.supplied(fact.property), rest)
+            elif isinstance(fact, tuple) and fact[2]:
+                self._add_all(x, self.tables.supplied(fact[0]), rest)
 
     # --- what facts rest on -----------------------------------------------------------------------
 

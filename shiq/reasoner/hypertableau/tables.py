@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model import OWL, TOP_DATATYPE
 from shiq.reasoner.hypertableau.data import NodeData
 from shiq.roles import Role
+
+TOP_DATA_PROPERTY: Final = OWL + "topDataProperty"
 
 #: Entries of a memo before it starts afresh.
 MEMO_LIMIT = 200_000
@@ -61,17 +65,26 @@ class Need:
     filler_atom: int
 
 
+@dataclass(frozen=True, slots=True)
+class HasData:
+    """A name for having some successor by the data property. A limit on a property holds where no need and no value leads to
+    it or to what lies below, so a clause with a limit in its head asks for this in its body: a domain axiom is no choice."""
+
+    property: str
+
+
 class Tables:
     """What the calculus reads of a clausal TBox.
 
-    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, and the names that stand for negated
-    ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role masks are closed upwards under ⊑*.
+    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, `HasData`, and the names that stand for
+    negated ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role masks are closed upwards
+    under ⊑*.
     """
 
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tbox = tbox
-        self.atoms: list[Atom] = list(tbox.atoms)
-        self._atom_ids: dict[Atom, int] = {atom: i for i, atom in enumerate(self.atoms)}
+        self.atoms: list[Atom | HasData] = list(tbox.atoms)
+        self._atom_ids = {atom: i for i, atom in enumerate(self.atoms)}
         self._codes: dict[str, int] = {}
         self._inverses: dict[int, int] = {}
         self._even = 0
@@ -93,16 +106,23 @@ class Tables:
                 self._atom(atom)
         self.needs: dict[int, Need] = {}
         self.data_mask = 0
+        self.limit_mask = 0
         self.need_mask = 0
-        for i, atom in list(enumerate(self.atoms)):
-            self._classify(i, atom)
+        for position, known in list(enumerate(self.atoms)):
+            self._classify(position, known)
+        # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element has data.
+        self._has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {TOP_DATA_PROPERTY}
+        self._supplied: dict[str, int] = {}
         self.conflicts, self.conflicting, self.irreflexive = self._role_conflicts()
         for index, clause in enumerate(tbox.clauses):
             self._compile(index, clause)
+        needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
+        #: What a data need at this position brings.
+        self.brought: dict[int, int] = {i: self.supplied(a.property) for i, a in needs}
 
     @cached_property
     def data(self) -> NodeData:
-        return NodeData(self.tbox)
+        return NodeData(self.tbox, self.atoms)
 
     # --- roles ------------------------------------------------------------------------------------
 
@@ -148,14 +168,23 @@ class Tables:
 
     # --- atoms and rules --------------------------------------------------------------------------
 
-    def _atom(self, atom: Atom) -> int:
+    def _atom(self, atom: Atom | HasData) -> int:
         found = self._atom_ids.get(atom)
         if found is None:
             found = self._atom_ids[atom] = len(self.atoms)
             self.atoms.append(atom)
         return found
 
-    def _classify(self, i: int, atom: Atom) -> None:
+    def supplied(self, property: str) -> int:
+        """The `HasData` that hold where a need or a value for ``property`` is."""
+        found = self._supplied.get(property)
+        if found is None:
+            above = self.tbox.roles.data_superproperties(property)
+            found = _mask(i for i, a in enumerate(self.atoms) if isinstance(a, HasData) and a.property in above)
+            self._supplied[property] = found
+        return found
+
+    def _classify(self, i: int, atom: Atom | HasData) -> None:
         if isinstance(atom, AtLeast):
             filler = -1 if atom.filler is None else self._atom(atom.filler)
             code = self.role(atom.role)
@@ -163,18 +192,27 @@ class Tables:
             self.need_mask |= 1 << i
         elif isinstance(atom, DataAtLeast | DataAtMost):
             self.data_mask |= 1 << i
+            if isinstance(atom, DataAtMost):
+                self.limit_mask |= 1 << i
 
     def _compile(self, index: int, clause: Clause) -> None:
-        def mask(atoms: Iterable[Atom]) -> int:
+        def mask(atoms: Iterable[Atom | HasData]) -> int:
             return _mask(self._atom(a) for a in atoms)
 
+        body: list[Atom | HasData] = [*clause.body]
+        head = list(clause.head)
+        for atom in clause.head if self._has_data_counts else ():
+            if isinstance(atom, DataAtMost) and atom.property != TOP_DATA_PROPERTY:
+                body.append(HasData(atom.property))
+                if atom.n == 0 and atom.range == TOP_DATATYPE:
+                    head.remove(atom)
         code = -1 if clause.role is None else self.role(clause.role)
         self._index(
             Rule(
                 len(self.rules),
                 index,
-                mask(clause.body),
-                mask(clause.head),
+                mask(body),
+                mask(head),
                 0 if code < 0 else 1 << code,
                 0 if code < 0 else 1 << (code ^ 1),
                 mask(clause.branch_body),
