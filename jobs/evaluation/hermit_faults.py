@@ -24,4 +24,5 @@ HERMIT_FAULTS: dict[int, str] = {
     9477: _NEGATIVE,
     15011: _NEGATIVE,
     18158: _CYCLE,
+    30260: _NEGATIVE,
 }
