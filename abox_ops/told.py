@@ -87,10 +87,13 @@ class LabelSpace:
         self.compiled = compiled
         self.m_type = [c for c in compiled if c.n]
         self._local = [c for c in compiled if self.tbox.clauses[c.index].role is None]
-        self._by_atom: dict[int, list[CompiledClause]] = {}
+        self._on_true: dict[int, list[CompiledClause]] = {}
+        self._on_false: dict[int, list[CompiledClause]] = {}
         for c in self._local:
-            for bit in bits(c.body | c.head):
-                self._by_atom.setdefault(bit, []).append(c)
+            for bit in bits(c.body):
+                self._on_true.setdefault(bit, []).append(c)
+            for bit in bits(c.head):
+                self._on_false.setdefault(bit, []).append(c)
         self._by_role: dict[Role, list[CompiledClause]] = {}
         for c in compiled:
             role = self.tbox.clauses[c.index].role
@@ -99,7 +102,9 @@ class LabelSpace:
         self._clauses_of: dict[Role, tuple[CompiledClause, ...]] = {}
         self._closed: dict[Label, Label] = {}
         self._sent: dict[tuple[Role, Label, Label], Sent] = {}
-        self._units = [c for c in self._local if (c.body | c.head).bit_count() <= 1]
+        units = [c for c in self._local if (c.body | c.head).bit_count() <= 1]
+        #: What holds everywhere: the closure of the empty label.
+        self._everywhere = self._propagate(EMPTY, EMPTY, units)
 
     def visible(self, label: Label) -> Label:
         """``label`` without negated data restrictions, which only mirror data assertions."""
@@ -120,15 +125,15 @@ class LabelSpace:
         """
         found = self._closed.get(label)
         if found is None:
-            found = self._propagate(label)
+            found = self._propagate(join(label, self._everywhere), self._everywhere, [])
             self._closed[label] = self._closed[found] = found
         return found
 
-    def _propagate(self, label: Label) -> Label:
+    def _propagate(self, label: Label, closed: Label, queue: list[CompiledClause]) -> Label:
+        """The closure of ``label``, of which ``closed`` is closed but for the clauses in ``queue``: only those that a literal
+        beyond it shortens are looked at."""
         positive, negative = label
-        queue = list(self._units)
-        for bit in bits(positive | negative):
-            queue.extend(self._by_atom.get(bit, ()))
+        self._shortened(positive & ~closed[0], negative & ~closed[1], queue)
         while queue:
             c = queue.pop()
             head, body = c.head & ~negative, c.body & ~positive
@@ -137,12 +142,19 @@ class LabelSpace:
                 continue
             if not open_literals:
                 head, body = (c.head, c.body) if c.head | c.body else self.clash
-            gained = head & ~positive | body & ~negative
+            self._shortened(head & ~positive, body & ~negative, queue)
             positive |= head
             negative |= body
-            for bit in bits(gained):
-                queue.extend(self._by_atom.get(bit, ()))
         return positive, negative
+
+    def _shortened(self, positive: int, negative: int, queue: list[CompiledClause]) -> None:
+        """Adds to ``queue`` the clauses with a literal that these refute."""
+        if positive:
+            for bit in bits(positive):
+                queue.extend(self._on_true.get(bit, ()))
+        if negative:
+            for bit in bits(negative):
+                queue.extend(self._on_false.get(bit, ()))
 
     def sent(self, role: Role, subject: Label, object: Label) -> Sent:
         """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""
