@@ -94,7 +94,24 @@ def take(column: Column, positions: Ints) -> Column:
     """``column`` at ``positions``."""
     if isinstance(column, np.ndarray):
         return column[positions]
-    return column.take(pa.array(positions))
+    return column.take(arrow_ints(positions))
+
+
+# pyarrow's own conversions from and to numpy import pandas where it is installed: half a second in a process that lives for one.
+
+
+def arrow_ints(values: Ints) -> pa.Array:
+    """``values`` as an Arrow array."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+
+
+def numpy_ints(array: pa.Array) -> Ints:
+    """An Arrow array of integers without nulls as int64."""
+    if not len(array):
+        return np.zeros(0, np.int64)
+    size = array.type.bit_width // 8
+    found = np.frombuffer(array.buffers()[1], f"<i{size}", len(array), array.offset * size)
+    return found.astype(np.int64, copy=False)
 
 
 def concatenate(parts: list[Columns], empty: Columns) -> Columns:

@@ -157,19 +157,21 @@ class Calculus:
     def alike(self, properties: Ints, literals: Sequence[Literal]) -> Bools:
         """Which data assertions are strings on properties that cannot tell one string from another."""
         names = self.names.data_properties.values
-        found = np.fromiter(map(self._treats_strings_alike, names), np.bool_, len(names))[properties]
+        found = np.fromiter((p not in self._tells_strings_apart for p in names), np.bool_, len(names))[properties]
         return found & _are_strings(literals)
 
-    def _treats_strings_alike(self, property: str) -> bool:
-        """Whether every ≤0 f.D on ``property`` is told alike by all strings: D, or what it is the complement of, is a datatype
-        that has all of them or none."""
+    @cached_property
+    def _tells_strings_apart(self) -> frozenset[str]:
+        """The data properties with a ≤n f.D on them that not all strings are told alike by: neither D, nor what it is the
+        complement of, is a datatype that has all of them or none."""
         below = self.tbox.roles.data_subproperties
+        found: set[str] = set()
         for atom in self.tbox.atoms:
-            if isinstance(atom, DataAtMost) and property in below(atom.property):
+            if isinstance(atom, DataAtMost):
                 range_ = atom.range.operand if isinstance(atom.range, DataComplementOf) else atom.range
                 if not isinstance(range_, Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
-                    return False
-        return True
+                    found |= below(atom.property)
+        return frozenset(found)
 
     def ill_typed(self, literals: Iterable[Literal]) -> Bools:
         """Which literals denote nothing."""

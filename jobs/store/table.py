@@ -16,7 +16,18 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.columns import Columns, Ints, ReadCounter, concatenate, contained, matching_rows, sorted_order, take, unique
+from jobs.columns import (
+    Columns,
+    Ints,
+    ReadCounter,
+    concatenate,
+    contained,
+    matching_rows,
+    numpy_ints,
+    sorted_order,
+    take,
+    unique,
+)
 from jobs.store.manifest import TableVersion
 from shiq.errors import StoreError
 
@@ -120,7 +131,8 @@ class ParquetTable:
 
     @cached_property
     def _empty(self) -> Columns:
-        return _columns(self.schema.empty_table())
+        kinds = {field.name: field.type for field in self.schema}
+        return {name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64) for name, kind in kinds.items()}
 
     def rows_of(self, keys: Ints) -> Columns:
         """The rows whose key is among ``keys``, sorted by key. Reads the row groups that one of the keys falls into."""
@@ -186,8 +198,6 @@ def _columns(table: pa.Table) -> Columns:
     for name in table.column_names:
         column = table.column(name).combine_chunks()
         if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        columns[name] = (
-            column if pa.types.is_string(column.type) else column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-        )
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+        columns[name] = column if pa.types.is_string(column.type) else numpy_ints(column)
     return columns
