@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo test setup lint test-slow test-differential test-graphframes peers clean
+.PHONY: demo test setup lint test-slow test-differential test-graphframes peers bench clean
 
 setup: $(VENV)/.installed
 
@@ -59,6 +59,13 @@ test-graphframes: setup
 PEERS ?=
 peers: setup
 	$(BIN)/python -m jobs.evaluation.peers.install $(PEERS)
+
+# The targets' figures, beside the peers that are installed, kept in docs/benchmarks: make bench ROWS=cold,single REPEATS=5
+ROWS ?=
+REPEATS ?= 3
+BENCH ?=
+bench: setup
+	$(BIN)/python -m jobs.evaluation.bench --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
 
 clean:
 	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from abox_ops.quotient import Partition
@@ -144,6 +144,20 @@ class ElementGraph:
 
     def negative_values(self, element: str) -> set[tuple[str, Literal]]:
         return {v for m in self.elements.members(element) for v in self.negative_data.get(m, ())}
+
+
+class SettledGraph(ElementGraph):
+    """An element graph that is only read from here on: it remembers the neighbours of each element."""
+
+    def __init__(self, graph: ElementGraph) -> None:
+        super().__init__(**{f.name: getattr(graph, f.name) for f in fields(graph)})
+        self._neighbours: dict[str, set[tuple[Role, str]]] = {}
+
+    def neighbours(self, element: str) -> set[tuple[Role, str]]:
+        found = self._neighbours.get(element)
+        if found is None:
+            found = self._neighbours[element] = super().neighbours(element)
+        return found
 
 
 def _grown(table: dict[str, set[V]], mentioned: Iterable[str]) -> dict[str, set[V]]:

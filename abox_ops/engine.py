@@ -6,18 +6,23 @@ batch. It never asks a reasoner. All engines give equal add sets for equal input
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
-from shiq.reasoner.protocol import Module
+from shiq.reasoner.protocol import Answer, Module
 from simplify import SimplifiedTBox
 
 #: The criteria by which an engine may decide what a check must see.
 CRITERIA = ("clausal", "definition7", "none")
+#: The criterion that asks a reasoner as it goes: of engines that are a `ModelKnowledgeBase`.
+MODEL = "model"
+
+#: Answers for modules over a clausal TBox, in order.
+Decide: TypeAlias = Callable[[ClausalTBox, Sequence[Module]], Sequence[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +74,17 @@ class KnowledgeBase(Protocol):
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
+
+
+@runtime_checkable
+class ModelKnowledgeBase(Protocol):
+    """A knowledge base whose engine has the criterion `model` (THEORY.md 3)."""
+
+    def patched(
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
+
+        ``decide`` is asked as often as need be, for the certified completion of A too; after ``is_over`` says so, what is not
+        decided yet is left undetermined.
+        """

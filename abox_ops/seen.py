@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from shiq.roles import Role, RoleBox
 
@@ -17,3 +17,17 @@ def below(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
     """All roles below one of ``named``, with their inverses."""
     found = {r for s in named for r in roles.subroles(s)}
     return frozenset(found | {r.inverse for r in found})
+
+
+def is_violated(asserted: Collection[Role], negated: Collection[Role], is_loop: bool, roles: RoleBox) -> bool:
+    """Whether role assertions ``asserted`` of one pair contradict a disjointness, asymmetry or irreflexivity axiom, or a negative
+    assertion ``negated`` of the same pair, all of them as seen from the first of the pair; ``is_loop``: it is one element."""
+    closed = {s for r in asserted for s in roles.superroles(r)}
+    if is_loop:
+        closed |= {s.inverse for s in closed}
+    return (
+        any((r in closed and s in closed) or (r.inverse in closed and s.inverse in closed) for r, s in roles.disjoint)
+        or any(r in closed and r.inverse in closed for r in roles.asymmetric)
+        or (is_loop and any(r in closed for r in roles.irreflexive))
+        or any(r in closed for r in negated)
+    )

@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | status | export | compact | simplify | generate | evaluate``.
+"""The command line: ``shiq certify | index | check | gate | status | export | compact | simplify | generate | evaluate``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -22,7 +22,7 @@ import click
 import shiq
 from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.progress import ProgressLine
-from jobs.text import report_text, result_text, simplified_text
+from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS, ENGINES
 from shiq.errors import OperationalError, UsageError
 from shiq.verdict import EXIT_CODES, KINDS
@@ -94,10 +94,11 @@ def common(command: F) -> F:
 
 criterion_option = click.option(
     "--criterion",
-    type=Nearest(["clausal", "definition7", "none"]),
+    type=Nearest(["clausal", "model", "definition7", "none"]),
     default="clausal",
     show_default=True,
-    help="Which part of the data the check looks at: clausal (least), definition7 (as published), none (all of it).",
+    help="Which part of the data the check looks at: clausal, model (least; engine memory only), definition7 (as published), "
+    "none (all of it).",
 )
 engine_option = click.option(
     "--engine",
@@ -106,6 +107,12 @@ engine_option = click.option(
     show_default=True,
     help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), or "
     "graphframes (by message passing over the whole graph).",
+)
+snapshot_option = click.option(
+    "--snapshot",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="An older snapshot that the store keeps; `shiq status` lists them.",
 )
 master_option = click.option(
     "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
@@ -136,16 +143,30 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("ontology")
-@click.argument("more", nargs=-1)
+@click.argument("ontology", nargs=-1)
+@click.option("--store", "-s", help="Certify what this store holds, and record the certificate in it.")
+@click.option("--tbox", "-t", multiple=True, help="Ontology file that takes the place of the store's TBox; repeatable.")
 @common
 @engine_option
 @jar_option
-def certify(ontology: str, more: tuple[str, ...], engine: str, **options: Any) -> int:
-    """Is TBox + ABox consistent by itself? Both may share a file."""
-    from shiq.check import certify as run
+def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any) -> int:
+    """Is TBox + ABox consistent by itself? Both may share a file; or they are those of a store.
 
-    return _run(lambda settings: run([ontology, *more], **settings), options, engine=engine)
+    \b
+    shiq certify onto.owl data.ttl
+    shiq certify --store kg/
+    shiq certify --store kg/ --tbox new.owl
+    """
+    from shiq.check import certify as run
+    from shiq.check import certify_store
+
+    if bool(store) == bool(ontology):
+        raise click.UsageError("Give either files, or --store.")
+    if store is None:
+        if tbox:
+            raise click.UsageError("--tbox goes with --store; name the files without it.")
+        return _run(lambda settings: run(list(ontology), **settings), options)
+    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options)
 
 
 @cli.command()
@@ -175,6 +196,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: A
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
+@snapshot_option
 @criterion_option
 @engine_option
 @jar_option
@@ -187,6 +209,7 @@ def check(
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
     commit: bool,
+    snapshot: int | None,
     **options: Any,
 ) -> int:
     """Does this batch keep the knowledge base consistent?
@@ -202,15 +225,17 @@ def check(
         raise click.UsageError("Give either --store, or --tbox (with --abox).")
     if store and abox:
         raise click.UsageError("--abox goes with --tbox; a store has its own ABox.")
-    if commit and not store:
-        raise click.UsageError("--commit goes with --store.")
+    if (commit or snapshot is not None) and not store:
+        raise click.UsageError(f"{'--commit' if commit else '--snapshot'} goes with --store.")
+    if commit and snapshot is not None:
+        raise click.UsageError("A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.")
     if not insertions and not deletions:
         raise click.UsageError("Nothing to check: give --insert, --delete or both.")
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         if store is None:
             return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
-        with opened(store) as session:
+        with opened(store, snapshot) as session:
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
     return _run(run, options)
@@ -218,12 +243,75 @@ def check(
 
 @cli.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
-def export(store: str) -> int:
+@click.option("--insert", "-i", "insertions", multiple=True, required=True, help="N-Triples file of insertions; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option(
+    "--mode",
+    type=Nearest(["reject", "split"]),
+    default="reject",
+    show_default=True,
+    help="What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
+)
+@click.option(
+    "--unit",
+    type=Nearest(["triple", "subject", "document"]),
+    default="triple",
+    show_default=True,
+    help="What is set aside with a culprit: it alone, all insertions with its subject, or its file.",
+)
+@click.option("--accepted", type=click.Path(path_type=Path), metavar="FILE", help="Write the accepted lines there.")
+@click.option("--quarantine", type=click.Path(path_type=Path), metavar="FILE", help="Write the lines set aside there.")
+@click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
+@criterion_option
+@engine_option
+@jar_option
+@master_option
+@common
+def gate(
+    store: str,
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    mode: str,
+    unit: str,
+    accepted: Path | None,
+    quarantine: Path | None,
+    commit: bool,
+    quiet: bool,
+    verbose: bool,
+    json_file: str | None,
+    **options: Any,
+) -> int:
+    """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
+
+    \b
+    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
+    """
+    from jobs.gate import gate as run
+    from jobs.gate import write_sides
+    from shiq.check import open_store as opened
+
+    progress = ProgressLine(_level(quiet, verbose))
+    try:
+        with opened(store) as session:
+            gated = run(session, insertions, deletions, mode=mode, unit=unit, commit=commit, progress=progress, **options)
+    finally:
+        progress.close()
+    write_sides(gated, accepted, quarantine)
+    if json_file != "-":
+        click.echo(gated_text(gated, verbose=verbose))
+    _write_json(json_file, gated.to_dict())
+    return gated.exit_code
+
+
+@cli.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@snapshot_option
+def export(store: str, snapshot: int | None) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
     from shiq.ntriples import assertion_lines
 
-    with opened(Path(store)) as kept:
+    with opened(Path(store), snapshot) as kept:
         for assertion in kept.export():
             click.echo("\n".join(assertion_lines(assertion)))
     return 0
@@ -233,7 +321,7 @@ def export(store: str) -> int:
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
 def status(store: str, json_file: str | None) -> int:
-    """What a store holds: snapshot, certificate, sizes."""
+    """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
     from jobs.store import open_store as opened
     from jobs.store import status as status_of
     from jobs.text import status_text
@@ -249,7 +337,10 @@ def status(store: str, json_file: str | None) -> int:
 @cli.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 def compact(store: str) -> int:
-    """Write each table of a store as one file again; commits do so themselves now and then."""
+    """Write each table of a store as one file again, and let older snapshots go.
+
+    Files that no snapshot has needed for a week are removed.
+    """
     from jobs.upkeep import compact as run
 
     click.echo(f"snapshot {run(Path(store)).snapshot}")

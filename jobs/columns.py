@@ -105,6 +105,17 @@ def arrow_ints(values: Ints) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
 
 
+def arrow_texts(values: Sequence[str]) -> pa.Array:
+    """``values`` as an Arrow array of strings."""
+    encoded = [value.encode() for value in values]
+    ends = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=ends[1:])
+    if ends[-1] >= 1 << 31:
+        return pa.array(values, pa.string())
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
 def numpy_ints(array: pa.Array) -> Ints:
     """An Arrow array of integers without nulls as int64."""
     if not len(array):

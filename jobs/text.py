@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.evaluation.generation import GenerationReport
+from jobs.gate import REFUSED, Gated
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
 
@@ -25,6 +26,30 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     lines += ["", *_figures(result)]
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
+    return "\n".join(lines)
+
+
+def gated_text(gated: Gated, *, verbose: bool = False) -> str:
+    """The decision first, then why, what was set aside, and the last check's figures."""
+    lines = [gated.decision.upper()]
+    if gated.reason:
+        lines += [f"  {gated.reason}"]
+    triples = sum(line.triple is not None for line in gated.accepted)
+    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside ({gated.rounds} checks)"]
+    shown = gated.set_aside if verbose else gated.set_aside[:SHOWN]
+    for x in shown:
+        text = x.line.raw.decode("utf-8", "replace").strip()
+        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
+        lines += [f"  {gated.files[x.line.file]}:{x.line.number}: {x.reason}{numbers}", f"    {_safe(text)}"]
+    if len(shown) < len(gated.set_aside):
+        lines += [f"  … {len(gated.set_aside) - len(shown):,} more: --quarantine FILE writes them."]
+    for i, conflict in enumerate(gated.conflicts if verbose else gated.conflicts[:SHOWN], 1):
+        lines += ["", *_conflict(i, conflict)]
+    if gated.decision == REFUSED:
+        lines += _leftovers(gated.result.evidence.leftovers, gated.result.evidence.allowed, verbose)
+    lines += ["", *_figures(gated.result)]
+    if gated.result.committed:
+        lines += [f"committed: the store holds snapshot {gated.result.committed}"]
     return "\n".join(lines)
 
 
@@ -131,5 +156,17 @@ def status_text(found: Mapping[str, Any]) -> str:
             f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
+            *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The snapshots that are kept, latest first."""
+    lines = [f"{len(kept):,} snapshot{'s' if len(kept) != 1 else ''} kept:"]
+    for past in kept[:SHOWN]:
+        verdict = past["verdict"] or "not certified"
+        lines.append(f"  {past['snapshot']}, made {past['created']}: {past['assertions']:,} assertions, {verdict}")
+    if len(kept) > SHOWN:
+        lines.append(f"  … down to {kept[-1]['snapshot']}: --json FILE lists them all.")
+    return lines

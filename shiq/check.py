@@ -21,17 +21,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
-from abox_ops.engine import CRITERIA, AddSet, KnowledgeBase, NamedModule
+from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
+from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import StoreError, UsageError
 from shiq.functional import axiom_text
-from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, Signature, TBox
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import create
-from shiq.reasoner.protocol import Answer, Reasoner
+from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.result import Conflict, Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, KINDS, Leftover, Verdict
 
@@ -42,6 +43,9 @@ ENGINES: Mapping[str, str] = {
     "spark": "jobs.engines.spark:SparkKnowledgeBase",
     "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
+
+#: Engines that have the criterion `model`.
+MODEL_ENGINES = ("memory",)
 
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
@@ -70,8 +74,13 @@ class Options:
     master: str | None = None
 
     def __post_init__(self) -> None:
-        _known(self.criterion, CRITERIA, "criterion")
+        _known(self.criterion, (*CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
+        if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
+            raise UsageError(
+                f"the engine {self.engine} does not have the criterion {MODEL} yet",
+                f"Engines that have it: {', '.join(MODEL_ENGINES)}.",
+            )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
 
@@ -233,9 +242,48 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
 
-def open_store(path: str | Path) -> Session:
-    """Opens a store for several checks; a context manager."""
-    return Session(Path(path))
+def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
+    """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in one step.
+
+    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as the next snapshot, which keeps the
+    ones before. Assertions that come with it are added to A; those that came with the old one stay. Settings as in
+    `check_insertions`.
+
+    Raises `StoreError` if the store was changed meanwhile.
+    """
+    options = Options(**_settings(settings))
+    keeper, path = load(STORE), Path(store)
+    with _reasoner(options) as asked:
+        clock = Clock()
+        with keeper.open_store(path) as opened:
+            checked = opened.identity
+            now = _own_reading(opened) if tbox is None else _read_again(opened, _sources(tbox), options)
+        clock.stage("reading the store")
+        abox, aside = _well_typed(now.data.abox, options)
+        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
+        result = _certify(now.ontology.tbox, abox, leftovers, now.data.ledger, options, asked, clock)
+        certificate = _certificate(result, options)
+        if tbox is None and not aside:
+            held = keeper.certify(path, certificate, checked=checked)
+        else:
+            held = keeper.write_store(
+                path,
+                now.ontology.tbox,
+                abox,
+                leftovers=(*now.data.leftovers, *aside),
+                tbox_leftovers=now.ontology.leftovers,
+                certificate=certificate,
+                ontologies=now.ontology.ontologies,
+                replacing=checked,
+            )
+        held.close()
+        clock.stage("writing the store")
+        return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
+
+
+def open_store(path: str | Path, snapshot: int | None = None) -> Session:
+    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
+    return Session(Path(path), snapshot)
 
 
 def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
@@ -250,14 +298,15 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given = _assertions(_sources(abox), ontology, options, "a")
         clock.stage("reading")
         given_abox, aside = _well_typed(given.abox, options)
-        leftovers = (*ontology.leftovers, *given.leftovers, *aside, *empty_tbox(ontology.tbox))
+        of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        result = _certify(ontology.tbox, given_abox, leftovers, ledger, options, asked, clock)
+        result = _certify(ontology.tbox, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
             given_abox,
-            leftovers=leftovers,
+            leftovers=of_data,
+            tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
         )
@@ -268,9 +317,10 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
 class Session:
     """An open store. Shapes that were decided are remembered from one check to the next."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, snapshot: int | None = None) -> None:
         self.path = path
-        self._store: Any = load(STORE).open_store(path)
+        self._is_past = snapshot is not None
+        self._store: Any = load(STORE).open_store(path, snapshot)
         self._deciders: dict[tuple[str, str], Decider] = {}
         self._knowledge_bases: dict[str, KnowledgeBase] = {}
 
@@ -305,10 +355,16 @@ class Session:
         """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
 
-        Raises `StoreError` if the store was changed meanwhile.
+        Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
+        snapshot by its number.
         """
         if self._store is None:
             raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        if commit and self._is_past:
+            raise StoreError(
+                f"{self.path}: a batch can only be committed onto the present snapshot, whatever its number",
+                "Open the store without naming a snapshot.",
+            )
         options = options or Options(**_settings(settings))
         key = (options.reasoner, options.heap)
         if key not in self._deciders:
@@ -334,11 +390,16 @@ class Session:
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
         store = load(STORE)
-        checked, self._store = self._store.identity, None
+        opened, self._store = self._store, None
         self._forget()
         try:
             self._store = store.commit(
-                self.path, batch.insertions, batch.deletions, checked=checked, certificate=_certificate(result, options)
+                self.path,
+                batch.insertions,
+                batch.deletions,
+                checked=opened.identity,
+                certificate=_certificate(result, options),
+                opened=opened,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -369,6 +430,43 @@ class Session:
             self._store.ontologies,
             f"{self._store.snapshot}.",
         )
+
+
+# --- certifying again -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all other leftovers."""
+
+    ontology: Reading
+    data: Reading
+
+
+def _own_reading(store: Any) -> Stored:
+    abox = load(STORE).stored_abox(store)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies)
+    return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+
+
+def _read_again(store: Any, tbox: list[object], options: Options) -> Stored:
+    """A new TBox, and what the store holds as it reads with that one."""
+    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x")
+    unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
+    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
+    return Stored(ontology, _assertions([_own_reading(store).data], ontology, options, "a"))
+
+
+def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
+    """A leftover for each object and data property that the data was not ``read`` for: annotations are not kept."""
+    return tuple(
+        Leftover(
+            "lossy-input",
+            f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
+            hint="build the store anew from the data with `shiq index`, or allow it if the data does not use the property",
+        )
+        for iri in sorted((now.object_properties | now.data_properties) - read)
+    )
 
 
 # --- steps ----------------------------------------------------------------------------------------
@@ -492,16 +590,28 @@ def _decided(
     def left() -> float | None:
         return None if deadline is None else max(0.01, deadline - time.monotonic())
 
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        return decider.decide(tbox, modules, left())
+
+    def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
+        knowledge_base = base.knowledge_base
+        if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
+            found = knowledge_base.patched(part, deletions, decide, lambda: deadline is not None and time.monotonic() > deadline)
+            stage("patching")
+            return found
+        add_set = knowledge_base.add_set(part, deletions, options.criterion)
+        modules = [m.module for m in add_set.modules]
+        stage("add set")
+        answers = decide(add_set.tbox, modules)
+        stage("deciding")
+        return add_set, answers
+
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-        found = base.knowledge_base.add_set(abox_of(part), deletions, options.criterion)
-        answers = decider.decide(found.tbox, [m.module for m in found.modules], left())
+        found, answers = answered(abox_of(part), lambda _: None)
         return found, _inconsistent(found, answers)
 
-    add_set = base.knowledge_base.add_set(insertions, deletions, options.criterion)
+    add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
-    clock.stage("add set")
-    answers = decider.decide(add_set.tbox, [m.module for m in modules], left())
-    clock.stage("deciding")
     groups = _inconsistent(add_set, answers)
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
@@ -610,8 +720,7 @@ def _verdict(
         return Verdict.INCONSISTENT, ""
     reasons: list[str] = []
     if not base.is_certified:
-        reason = base.certificate.get("reason") or "run `shiq certify` on it"
-        reasons.append(f"the base is not certified consistent: {reason}")
+        reasons.append(_not_certified(base))
     open_kinds = Counter[str]()
     for leftover in leftovers:
         if leftover.kind not in options.allow and leftover.kind not in INFORMATIVE:
@@ -621,6 +730,19 @@ def _verdict(
         reasons.append(f"{count} × {kind}, first: {first} (--allow {kind} if that is meant)")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
+
+
+def _not_certified(base: Base) -> str:
+    certificate = base.certificate
+    is_stored = not certificate or "snapshot" in certificate
+    if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
+        return (
+            "the base is not certified: it is inconsistent by itself (`shiq certify --store DIR` lists the conflicts. Delete a "
+            "culprit of each from the data, and index what is left)"
+        )
+    reason = certificate.get("reason") or "nobody has certified it yet"
+    again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
+    return f"the base is not certified consistent: {reason}{again}"
 
 
 def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Conflict:

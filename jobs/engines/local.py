@@ -33,7 +33,7 @@ from jobs.rows import ROW_COLUMNS
 from jobs.store import Store
 from shiq.abox import ABox
 from shiq.errors import UsageError
-from shiq.model import TBox
+from shiq.model import Class, TBox
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
 
@@ -141,7 +141,9 @@ class LocalKnowledgeBase:
         index = self.index
         classes = unique(whole.inserted["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        known = set(index.extra)
+        # A name that is an atom already changes neither clauses nor atoms.
+        atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
+        known = {*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))}
         extra = (*index.extra, *(x for x in brought if x not in known))
         return index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,12 +10,15 @@ from abox_ops.add_set import Closure, clausal, told_labels
 from abox_ops.data import DataView
 from abox_ops.definition7 import definition7
 from abox_ops.elements import ElementGraph, atom_names
-from abox_ops.engine import CRITERIA, NamedModule
+from abox_ops.engine import CRITERIA, Decide, NamedModule
 from abox_ops.everything import everything
 from abox_ops.kept import kept_assertions
 from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
+from abox_ops.outside_completion import OutsideCompletion
+from abox_ops.patch import Patch, Patching
 from abox_ops.told import EMPTY, Label, LabelSpace
+from abox_ops.widening import certified_completion, patched
 from jobs.store.read import Store
 from shiq.abox import ABox, individuals_of
 from shiq.clause import ClausalTBox
@@ -24,6 +27,7 @@ from shiq.errors import UsageError
 from shiq.model import (
     Assertion,
     Class,
+    ClassExpression,
     DataPropertyAssertion,
     DifferentIndividuals,
     ObjectPropertyAssertion,
@@ -31,6 +35,7 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
+from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
 
@@ -44,9 +49,12 @@ class MemoryAddSet:
     inserted: frozenset[Assertion]
     whole: ElementGraph
     closure: Closure
+    decided: Sequence[NamedModule] | None = None
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
+        if self.decided is not None:
+            return self.decided
         members = {e: self.whole.elements.members(e) for e in self.closure.kept.labels}
         return modules(self.closure.kept, members)
 
@@ -98,6 +106,7 @@ class MemoryKnowledgeBase:
     extra: tuple[SubClassOf | Class, ...]
     simplified: SimplifiedTBox
     roles: RoleBox = field(default_factory=RoleBox)
+    _completions: list[tuple[Patching, OutsideCompletion]] = field(default_factory=list)
 
     @classmethod
     def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
@@ -152,15 +161,66 @@ class MemoryKnowledgeBase:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        base, inserted = self._less(insertions, deletions)
+        return base._insert(inserted, criterion)
+
+    def patched(
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        base, inserted = self._less(insertions, deletions)
+        return base._patch(inserted, decide, is_over)
+
+    def _less(self, insertions: ABox, deletions: ABox) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
+        """(T, A less the deletions), and A⁺ without what is in it."""
         batch = frozenset(insertions)
         removed = (frozenset(deletions) - batch) & self.assertions
         base = MemoryKnowledgeBase.build(self.source, self.assertions - removed) if removed else self
-        return base._insert(batch - base.assertions, criterion)
+        return base, batch - base.assertions
+
+    def _with(self, batch: Sequence[Assertion]) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
+        """The TBox in the vocabulary of A and of ``batch``, and what of it A does not have."""
+        known = set(self.extra)
+        added = [x for x in vocabulary(batch, self.roles) if x not in known]
+        return (simplify(self.source, (*self.extra, *added)) if added else self.simplified), added
+
+    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Patching, OutsideCompletion]:
+        """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
+        if self._completions:
+            return self._completions[0]
+        space = LabelSpace(self.simplified.clauses)
+        means = Patching.of(space, DataView(space, _theory(space.tbox)))
+        told = OutsideCompletion.of_told(space, self.graph, self.labels)
+        nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
+        plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
+        patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
+        found = (means, certified_completion(told, patch, decide, is_over))
+        if not is_over():
+            self._completions.append(found)
+        return found
+
+    def _patch(
+        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        batch = sorted(inserted, key=repr)
+        means, outside = self._outside(decide, is_over)
+        simplified, added = self._with(batch)
+        if added:
+            space = LabelSpace(simplified.clauses)
+            means = Patching.of(space, DataView(space, _theory(space.tbox)))
+            known = self.simplified.clauses.atom_ids
+            absent = {name for x in added if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known}
+            outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))
+        plain = [p for a in batch for p in normalise(a, self.roles).assertions]
+        whole = self.graph.extended(simplified.clauses, plain)
+        whole.individuals |= {i for a in batch for i in individuals_of(a)}
+        found = patched(Patch(means, outside, whole, plain), decide, is_over)
+        add_set = MemoryAddSet(means.residuals.tbox, self, inserted, whole, found.closure, found.modules)
+        return add_set, found.answers
 
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
         batch = sorted(inserted, key=repr)
-        extra = (*self.extra, *(x for x in vocabulary(batch, self.roles) if x not in set(self.extra)))
-        simplified = self.simplified if extra == self.extra else simplify(self.source, extra)
+        simplified, _ = self._with(batch)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         individuals = {i for a in batch for i in individuals_of(a)}
         if criterion == "clausal":
@@ -208,6 +268,13 @@ def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClas
 
 #: What normal form leaves alone, and no class name stands in.
 _PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
+
+
+def name_of(defined: ClassExpression) -> str:
+    """The name that a definition of `abox_ops.normal` defines."""
+    if not isinstance(defined, Class):
+        raise TypeError(defined)
+    return defined.iri
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:

@@ -283,7 +283,9 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 
 @click.command(help=__doc__)
 @click.option("--seeds", callback=_seeds, default="0:1000", show_default=True, help="FROM:TO, TO not included.")
-@click.option("--criteria", callback=_names("definition7", "clausal", "none"), default="definition7,clausal", show_default=True)
+@click.option(
+    "--criteria", callback=_names("definition7", "clausal", "none", "model"), default="definition7,clausal", show_default=True
+)
 @click.option("--engines", callback=_names("memory", "local"), default="memory,local", show_default=True)
 @click.option("--reasoners", callback=_names("own", "hermit", "auto"), default="own,hermit", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, each with a JVM of its own.")

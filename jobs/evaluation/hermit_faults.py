@@ -25,4 +25,5 @@ HERMIT_FAULTS: dict[int, str] = {
     15011: _NEGATIVE,
     18158: _CYCLE,
     30260: _NEGATIVE,
+    44146: _NEGATIVE,
 }

@@ -7,10 +7,9 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
 from abox_ops.told import EMPTY, Label
-from jobs.columns import Columns, Ints, unique
+from jobs.columns import Columns, Ints, arrow_texts, unique
 from jobs.store.values import encode
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
@@ -27,8 +26,8 @@ def label_rows(labels: Sequence[Label]) -> Columns:
     """The columns of the table ``labels``."""
     return {
         "label": np.arange(len(labels), dtype=np.int64),
-        "positive": pa.array([f"{label[0]:x}" for label in labels], pa.string()),
-        "negative": pa.array([f"{label[1]:x}" for label in labels], pa.string()),
+        "positive": arrow_texts([f"{label[0]:x}" for label in labels]),
+        "negative": arrow_texts([f"{label[1]:x}" for label in labels]),
     }
 
 

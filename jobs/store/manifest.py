@@ -24,6 +24,8 @@ MANIFEST = "store.json"
 FORMAT = "shiq-store"
 VERSION = 2
 TABLES = "tables"
+#: The folder of the files that name rows which are no longer valid.
+REMOVED = "removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class TableVersion:
 @dataclass(frozen=True)
 class Manifest:
     """``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table to be opened;
-    ``identity``: of the building of the store, which its snapshots share."""
+    ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot before, where
+    it is kept (`jobs.store.snapshots`)."""
 
     snapshot: int
     created: str
@@ -102,6 +105,7 @@ class Manifest:
     certificate: Certificate | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     identity: str = ""
+    before: DataFile | None = None
 
 
 def tbox_hash(tbox: TBox) -> str:
@@ -110,9 +114,9 @@ def tbox_hash(tbox: TBox) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_manifest(store: Path, manifest: Manifest) -> None:
-    """Puts ``manifest`` in the place of the old one, in one step, durably."""
-    value = {
+def manifest_json(manifest: Manifest) -> dict[str, Any]:
+    """``manifest`` as JSON; `manifest_of` reads it."""
+    return {
         "format": FORMAT,
         "version": VERSION,
         "identity": manifest.identity,
@@ -131,10 +135,15 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         },
         "documents": {name: _file_json(file) for name, file in manifest.documents.items()},
         "facts": dict(manifest.facts),
+        **({"before": _file_json(manifest.before)} if manifest.before else {}),
     }
+
+
+def write_manifest(store: Path, manifest: Manifest) -> None:
+    """Puts ``manifest`` in the place of the old one, in one step, durably."""
     temporary = store / (MANIFEST + ".tmp")
     with temporary.open("w", encoding="utf-8") as out:
-        json.dump(value, out, indent=1)
+        json.dump(manifest_json(manifest), out, indent=1)
         out.flush()
         os.fsync(out.fileno())
     os.replace(temporary, store / MANIFEST)
@@ -171,12 +180,13 @@ def read_manifest(store: Path) -> Manifest:
             "Build it again with `shiq index`, or use the program that wrote it.",
         )
     try:
-        return _manifest(value)
+        return manifest_of(value)
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{file}: the manifest is damaged ({error!r})", "Build the store again with `shiq index`.") from error
 
 
-def _manifest(value: Mapping[str, Any]) -> Manifest:
+def manifest_of(value: Mapping[str, Any]) -> Manifest:
+    """The manifest that ``value`` is the JSON of. Raises: ValueError, KeyError, TypeError for anything else."""
     return Manifest(
         snapshot=value["snapshot"],
         created=value["created"],
@@ -194,6 +204,7 @@ def _manifest(value: Mapping[str, Any]) -> Manifest:
         certificate=Certificate.from_dict(value["certificate"]) if value["certificate"] else None,
         facts=value["facts"],
         identity=value["identity"],
+        before=DataFile(**value["before"]) if "before" in value else None,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, ReadCounter
+from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
 from jobs.store.manifest import Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
@@ -24,6 +24,7 @@ from jobs.store.schema import (
     key_of,
     term_hash,
 )
+from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from jobs.store.values import decode
 from shiq.errors import StoreError
@@ -43,12 +44,15 @@ from shiq.model import (
 from shiq.verdict import Leftover
 
 
-def open_store(path: Path) -> Store:
-    """Opens the snapshot that the store at ``path`` holds now; later writers do not disturb it.
+def open_store(path: Path, snapshot: int | None = None) -> Store:
+    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later writers do not disturb it.
 
-    Raises: StoreError if there is no store, it was never finished, is of another version, or misses files.
+    Raises: StoreError if there is no store, it was never finished, is of another version, misses files, or does not keep the
+    ``snapshot``.
     """
     manifest = read_manifest(path)
+    if snapshot is not None and snapshot != manifest.snapshot:
+        manifest = manifest_at(path, manifest, snapshot)
     for file in [*(f for table in manifest.tables.values() for f in table.all_files), *manifest.documents.values()]:
         try:
             size = (path / file.path).stat().st_size
@@ -117,6 +121,22 @@ class Store:
         """What was not interpreted when the store was built."""
         return tuple(map(decode, self._document("leftovers")))
 
+    @property
+    def tbox_leftovers(self) -> tuple[Leftover, ...]:
+        """Those of the `leftovers` that are known to have come with the TBox."""
+        return self.leftovers[: self.manifest.facts.get("tbox_leftovers", 0)]
+
+    @property
+    def data_leftovers(self) -> tuple[Leftover, ...]:
+        """The other `leftovers`."""
+        return self.leftovers[len(self.tbox_leftovers) :]
+
+    @property
+    def read_properties(self) -> frozenset[str]:
+        """The object and data properties that the data was read for: there may have been assertions on others that did not go
+        into the store."""
+        return frozenset((*self.manifest.facts["read_properties"], *self.object_properties, *self.data_properties))
+
     @cached_property
     def index_document(self) -> dict[str, Any]:
         """What the index says beside its tables (`jobs.upkeep.tables.index_document`)."""
@@ -177,13 +197,13 @@ class Store:
     def terms_of(self, nodes: Ints) -> list[str]:
         """The term of each node."""
         rows = self.table("individuals").rows_of(nodes)
-        return [str(term) for term in rows["term"].take(_positions(rows["node"], nodes, self.path)).to_pylist()]
+        return [str(term) for term in take(rows["term"], _positions(rows["node"], nodes, self.path)).to_pylist()]
 
     def literals_of(self, literals: Ints) -> list[Literal]:
         """The literal of each id."""
         rows = self.table("literals").rows_of(literals)
         wanted = _positions(rows["literal"], literals, self.path)
-        parts = (rows[name].take(wanted).to_pylist() for name in ("lexical", "datatype", "language"))
+        parts = (take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language"))
         return [Literal(*part) for part in zip(*parts)]
 
     # --- the assertions ---------------------------------------------------------------------------
@@ -238,7 +258,8 @@ class Store:
 
 
 def status(store: Store) -> dict[str, Any]:
-    """What ``store`` holds, as JSON: snapshot, certificate, counts, and by table its rows, files and bytes."""
+    """What ``store`` holds, as JSON: snapshot, certificate, counts, by table its rows, files and bytes, and the snapshots up to
+    this one that are kept, latest first."""
     manifest = store.manifest
     tables = {
         name: {
@@ -260,6 +281,15 @@ def status(store: Store) -> dict[str, Any]:
         "leftovers": len(store.leftovers),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": tables,
+        "snapshots": [
+            {
+                "snapshot": past.snapshot,
+                "created": past.created,
+                "assertions": past.assertions,
+                "verdict": past.certificate.verdict.value if past.certificate else None,
+            }
+            for past in kept(store.path, manifest)
+        ],
     }
 
 

@@ -38,7 +38,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.columns import Columns, Ints
+from jobs.columns import Columns, Ints, arrow_ints
 from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file
 from shiq.model import Literal
 
@@ -102,7 +102,7 @@ def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
     from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 
     schema = SCHEMAS[name]
-    data = pa.table({field.name: _arrow(columns[field.name], field.type) for field in schema}, schema=schema)
+    data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
     folder = store / TABLES / name
     write_deltalake(
         str(folder),
@@ -131,7 +131,7 @@ def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
 def write_part(store: Path, name: str, file_name: str, columns: Columns) -> DataFile:
     """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; `commit_parts` makes it part of it."""
     schema = SCHEMAS[name]
-    data = pa.table({field.name: _arrow(columns[field.name], field.type) for field in schema}, schema=schema)
+    data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
     folder = store / TABLES / name
     folder.mkdir(exist_ok=True)
     path = folder / file_name
@@ -202,5 +202,5 @@ def vacuum_table(store: Path, name: str) -> None:
 
 
 def _arrow(column: Any, kind: pa.DataType) -> pa.Array:
-    array = pa.array(column)
+    array = arrow_ints(column) if isinstance(column, np.ndarray) else pa.array(column)
     return array if array.type == kind else array.cast(kind)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pathlib import Path
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
     MANIFEST,
+    REMOVED,
     TABLES,
     Certificate,
     DataFile,
@@ -30,6 +32,7 @@ from jobs.store.manifest import (
 )
 from jobs.store.read import Store, open_store
 from jobs.store.schema import vacuum_table
+from jobs.store.snapshots import SNAPSHOTS, keep
 from jobs.store.values import encode
 from shiq.errors import StoreError
 from shiq.model import TBox
@@ -53,13 +56,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Rebuild:
-    """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one."""
+    """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
+    ``keeps``: whether it, and those that it keeps, stay behind the new one."""
 
     path: Path
     tbox: TBox
     tbox_hash: str
     old: Manifest | None
     ontologies: tuple[str, ...] = ()
+    keeps: bool = False
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
@@ -85,12 +90,16 @@ class Rebuild:
         counts: Counts,
         *,
         leftovers: Iterable[Leftover] = (),
+        tbox_leftovers: Iterable[Leftover] = (),
         certificate: Certificate | None = None,
     ) -> Store:
-        """Puts the snapshot of ``tables`` in the place of the old one, and opens it."""
-        path, left_over = self.path, tuple(leftovers)
+        """Puts the snapshot of ``tables`` in the place of the old one, and opens it. ``tbox_leftovers``: those of reading the
+        TBox, as far as they are told apart from the others."""
+        path, of_tbox = self.path, tuple(tbox_leftovers)
+        left_over = (*of_tbox, *leftovers)
         about(certificate, path, self.tbox)
         manifest = self.unfinished(tables, counts)
+        facts = {name: fact for name, fact in manifest.facts.items() if name != "assertions"}
         manifest = replace(
             manifest,
             documents={
@@ -99,17 +108,26 @@ class Rebuild:
                 "index": write_document(path, "index", index_document),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
-            facts={name: fact for name, fact in manifest.facts.items() if name != "assertions"},
+            facts={**facts, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
+            before=keep(path, self.old) if self.old and self.keeps else None,
         )
         write_manifest(path, manifest)
-        if self.old:
+        if self.old and not self.keeps:
             tidy(path, manifest, self.old)
         return open_store(path)
 
+    def _read_properties(self) -> list[str]:
+        """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
+        said by others is not in the store."""
+        if self.old and self.keeps:
+            return list(self.old.facts["read_properties"])
+        return sorted(self.tbox.signature.object_properties | self.tbox.signature.data_properties)
+
 
 @contextmanager
-def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = ()) -> Iterator[Rebuild]:
+def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
+    ``keeps``: whether the snapshots that the store has stay behind it.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
     """
@@ -118,7 +136,7 @@ def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = ()) -> Iterat
         old = _previous(path)
         (path / TABLES).mkdir(exist_ok=True)
         sync_directory(path)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)))
+        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps)
 
 
 def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
@@ -126,15 +144,16 @@ def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
         raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
 
 
-def certify(path: Path, certificate: Certificate | None) -> None:
-    """Replaces the certificate of the store at ``path``, in one step; None takes it away.
+def certify(path: Path, certificate: Certificate | None, *, checked: tuple[str, int] | None = None) -> Store:
+    """The store at ``path`` with this ``certificate``, which replaces the old one in one step; None takes it away.
 
-    Raises: StoreError if it is about another TBox or snapshot than the store holds (0 stands for the present one), or another
-    writer is at work.
+    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if the store is another by now, the
+    certificate is about another TBox or snapshot than it holds (0 stands for the present one), or another writer is at work.
     """
     read_manifest(path)
     with writing(path):
         manifest = read_manifest(path)
+        unchanged(path, manifest, checked)
         if certificate is not None:
             if certificate.tbox_hash not in ("", manifest.tbox_hash) or certificate.snapshot not in (0, manifest.snapshot):
                 raise StoreError(
@@ -144,6 +163,14 @@ def certify(path: Path, certificate: Certificate | None) -> None:
         left_over = open_store(path).leftovers
         now = issued(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
         write_manifest(path, replace(manifest, certificate=now))
+        return open_store(path)
+
+
+def unchanged(path: Path, present: Manifest | None, checked: tuple[str, int] | None) -> None:
+    """Raises: StoreError if the store at ``path`` is not the one that was ``checked`` (None: whichever it is)."""
+    if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
+        by_now = f" (it holds snapshot {present.snapshot} by now)" if present else ""
+        raise StoreError(f"{path}: the store was changed since it was checked{by_now}", "Run the same again.")
 
 
 def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]) -> Certificate | None:
@@ -159,9 +186,8 @@ def _claim(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
-        strange = sorted(
-            entry.name for entry in path.iterdir() if entry.name not in (LOCK, TABLES, _DOCUMENTS, BUILDING, MANIFEST + ".tmp")
-        )
+        ours = (LOCK, TABLES, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, MANIFEST + ".tmp")
+        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
     path.mkdir(parents=True, exist_ok=True)
@@ -192,10 +218,13 @@ def write_document(store: Path, name: str, value: object) -> DataFile:
 
 
 def tidy(store: Path, new: Manifest, old: Manifest) -> None:
-    """Frees what neither snapshot names; a reader of ``old`` may still be at work."""
+    """Frees what neither snapshot names, and the snapshots kept before them; a reader of ``old`` may still be at work."""
     named = {document.path for manifest in (new, old) for document in manifest.documents.values()}
-    for file in (store / _DOCUMENTS).iterdir():
-        if f"{_DOCUMENTS}/{file.name}" not in named:
-            file.unlink()
+    named |= {file.path for manifest in (new, old) for table in manifest.tables.values() for file in table.all_files}
+    for folder in (_DOCUMENTS, REMOVED):
+        for file in (store / folder).glob("*"):
+            if f"{folder}/{file.name}" not in named:
+                file.unlink()
+    shutil.rmtree(store / SNAPSHOTS, ignore_errors=True)
     for name in new.tables:
         vacuum_table(store, name)

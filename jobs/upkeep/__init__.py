@@ -1,6 +1,9 @@
 """How a store comes to be and goes on: built from an ABox, grown by accepted batches, compacted.
 
+What changes a store is loaded when it is first asked for: most processes only open one.
+
 >>> import tempfile, pathlib
+>>> from jobs.upkeep import write_store
 >>> from shiq.abox import ABoxBuilder
 >>> from shiq.model import TBox
 >>> builder = ABoxBuilder()
@@ -13,8 +16,28 @@
 
 from __future__ import annotations
 
-from jobs.store import Certificate, open_store
-from jobs.upkeep.build import write_store
-from jobs.upkeep.commit import commit, compact
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Certificate", "commit", "compact", "open_store", "write_store"]
+from jobs.store import Certificate, certify, open_store
+
+if TYPE_CHECKING:
+    from jobs.store.abox import stored_abox
+    from jobs.upkeep.build import write_store
+    from jobs.upkeep.commits import commit, compact
+
+__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "stored_abox", "write_store"]
+
+_HOMES = {
+    "commit": "jobs.upkeep.commits",
+    "compact": "jobs.upkeep.commits",
+    "stored_abox": "jobs.store.abox",
+    "write_store": "jobs.upkeep.build",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

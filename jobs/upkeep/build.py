@@ -10,10 +10,9 @@ from jobs.engines.index import build_index
 from jobs.store.manifest import Certificate
 from jobs.store.read import Store
 from jobs.store.schema import SCHEMAS, write_table
-from jobs.store.write import Counts, about, rebuilding
+from jobs.store.write import Counts, about, rebuilding, unchanged
 from jobs.upkeep.tables import base_tables, index_document, index_tables, numbered
 from shiq.abox import ABox
-from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.roles import role_box
 from shiq.verdict import Leftover
@@ -28,6 +27,7 @@ def write_store(
     abox: ABox,
     *,
     leftovers: Iterable[Leftover] = (),
+    tbox_leftovers: Iterable[Leftover] = (),
     certificate: Certificate | None = None,
     progress: Progress | None = None,
     replacing: tuple[str, int] | None = None,
@@ -36,17 +36,16 @@ def write_store(
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`. ``replacing``: the `Store.identity` that is to be replaced, if it matters; ``ontologies``: the
-    IRIs by which batches may import the TBox.
+    one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
+    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies) as rebuild:
-        if replacing is not None and (rebuild.old is None or (rebuild.old.identity, rebuild.old.snapshot) != replacing):
-            raise StoreError(f"{path}: the store was changed meanwhile", "Check the batch again.")
+    with rebuilding(path, tbox, ontologies, keeps=replacing is not None) as rebuild:
+        unchanged(path, rebuild.old, replacing)
         told("numbering", 0, 1)
         base = numbered(abox)
         told("indexing", 0, 1)
@@ -64,5 +63,6 @@ def write_store(
                 len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
             ),
             leftovers=leftovers,
+            tbox_leftovers=tbox_leftovers,
             certificate=certificate,
         )

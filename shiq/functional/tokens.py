@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 
@@ -38,27 +39,38 @@ _NAME = rf"{_PREFIX}(?:{_LOCAL})?"
 _IRI = r'<[A-Za-z][A-Za-z0-9+.\-]*:[^<>"{}|^`\\\x00-\x20]*>'
 _GAP = r"(?:\s|\#[^\n\r]*(?:[\n\r]|\Z))*"
 
-_TOKEN = re.compile(
-    rf"""
-    (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
-    | (?P<open>\() | (?P<close>\)) | (?P<equals>=)
-    | (?P<iri>{_IRI})
-    | (?P<blank>_:[{_BASE}_0-9](?:[{_CHARS}.]*[{_CHARS}])?)
-    | (?P<name>{_NAME})
-    | (?P<literal>"[^"\\]*(?:\\["\\][^"\\]*)*")
-    | (?P<integer>[0-9]+)
-    | (?P<word>[A-Za-z][A-Za-z0-9]*)
-    """,
-    re.VERBOSE,
-)
 _SKIP = re.compile(_GAP)
-_SUFFIX = re.compile(rf"{_GAP}(?:(@[A-Za-z]+(?:-[A-Za-z0-9]+)*)|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 _CARETS = re.compile(rf"{_GAP}(?:\^\^|@)", re.VERBOSE)
 _ESCAPE = re.compile(r'\\(["\\])')
 _BROKEN_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _BROKEN_REST = re.compile(r"[^\n\r]+")
 _BROKEN_IRI = re.compile(r"<[^<>\s()]*>?")
 _BROKEN_WORD = re.compile(r'[^\s()<>"]+|.', re.DOTALL)
+
+
+# Compiled when first used: these two take a good part of the time that a process needs to start, and most read no such syntax.
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+        (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
+        | (?P<open>\() | (?P<close>\)) | (?P<equals>=)
+        | (?P<iri>{_IRI})
+        | (?P<blank>_:[{_BASE}_0-9](?:[{_CHARS}.]*[{_CHARS}])?)
+        | (?P<name>{_NAME})
+        | (?P<literal>"[^"\\]*(?:\\["\\][^"\\]*)*")
+        | (?P<integer>[0-9]+)
+        | (?P<word>[A-Za-z][A-Za-z0-9]*)
+        """,
+        re.VERBOSE,
+    )
+
+
+@cache
+def _suffix_pattern() -> re.Pattern[str]:
+    return re.compile(rf"{_GAP}(?:(@[A-Za-z]+(?:-[A-Za-z0-9]+)*)|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
@@ -71,7 +83,7 @@ def tokens(text: str, position: int = 0) -> Iterator[Token]:
 
 
 def _token_at(text: str, position: int) -> Token:
-    match = _TOKEN.match(text, position)
+    match = _token_pattern().match(text, position)
     if match is None:
         return _error(text, position)
     kind = match.lastgroup or ""
@@ -80,7 +92,7 @@ def _token_at(text: str, position: int) -> Token:
         content = content[1:-1]
     elif kind == "literal":
         lexical = _ESCAPE.sub(r"\1", content[1:-1])
-        suffix = _SUFFIX.match(text, match.end())
+        suffix = _suffix_pattern().match(text, match.end())
         if suffix is not None:
             return Token(kind, lexical, position, suffix.end(), suffix[1] or suffix[2] + suffix[3])
         if (carets := _CARETS.match(text, match.end())) is not None:

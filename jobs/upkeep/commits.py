@@ -17,12 +17,22 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.columns import Columns, array_table, concatenate, contained, take, unique
+from jobs.columns import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
 from jobs.engines.growth import Growth, Numbers, growth
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.store.labels import complex_text, label_rows
 from jobs.store.lock import writing
-from jobs.store.manifest import Certificate, DataFile, Manifest, TableVersion, sync_directory, sync_file, write_manifest
+from jobs.store.manifest import (
+    REMOVED,
+    Certificate,
+    DataFile,
+    Manifest,
+    TableVersion,
+    read_manifest,
+    sync_directory,
+    sync_file,
+    write_manifest,
+)
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
     IDENTITY,
@@ -36,12 +46,11 @@ from jobs.store.schema import (
     term_hash,
     write_table,
 )
-from jobs.store.write import issued, tidy, write_document
-from jobs.upkeep import write_store
+from jobs.store.snapshots import keep
+from jobs.store.write import issued, tidy, unchanged, write_document
+from jobs.upkeep.build import write_store
 from shiq.abox import ABox, abox_of
-from shiq.errors import StoreError
 
-REMOVED = "removed"
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
 MOST_FILES, MOST_REMOVED = 32, 0.25
 
@@ -53,21 +62,19 @@ def commit(
     *,
     checked: tuple[str, int],
     certificate: Certificate | None = None,
+    opened: Store | None = None,
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
-    ``checked``: the `Store.identity` that the batch was checked against. Cost: as of a check, and now and then a table written
-    as a whole.
+    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
+    what it has read already; nobody uses it afterwards. Cost: as of a check, and now and then a table written as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
     with writing(path):
-        store = open_store(path)
-        if store.identity != checked:
-            raise StoreError(
-                f"{path}: the store was changed since the batch was checked (it holds snapshot {store.snapshot} by now)",
-                "Check the batch again.",
-            )
+        present = read_manifest(path)
+        unchanged(path, present, checked)
+        store = opened if opened is not None and opened.manifest == present else open_store(path)
         free = _free(store)
         grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free)
         if grown is not None:
@@ -76,19 +83,30 @@ def commit(
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
-        path, store.tbox, abox, leftovers=store.leftovers, certificate=certificate, replacing=checked, ontologies=store.ontologies
+        path,
+        store.tbox,
+        abox,
+        leftovers=store.data_leftovers,
+        tbox_leftovers=store.tbox_leftovers,
+        certificate=certificate,
+        replacing=checked,
+        ontologies=store.ontologies,
     )
 
 
 def compact(path: Path) -> Store:
-    """The store at ``path`` with each table in one file again; the snapshot says the same as before."""
+    """The store at ``path`` with each table in one file again. The snapshot says the same as before; those before it are no
+    longer kept."""
     with writing(path):
         store = open_store(path)
         tables = {name: _as_one(store, name, store.manifest.tables[name]) for name in SCHEMAS}
-        manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables)
+        manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
         if manifest.certificate is not None:
             manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
-        return _put(store, manifest)
+        write_manifest(path, manifest)
+        tidy(path, manifest, store.manifest)
+        store.close()
+        return open_store(path)
 
 
 def _free(store: Store) -> Numbers:
@@ -102,7 +120,7 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_hash(grown.terms)
-    added["individuals"] = {"node": nodes, "term": pa.array(grown.terms, pa.string())}
+    added["individuals"] = {"node": nodes, "term": arrow_texts(grown.terms)}
     added["terms"] = {"hash": hashes, "node": nodes}
     removed["individuals"] = {"node": grown.vanished}
     removed["terms"] = {"hash": term_hash(store.terms_of(grown.vanished)), "node": grown.vanished}
@@ -110,14 +128,14 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
     literal_ids = np.arange(free.literal, free.literal + len(grown.literals), dtype=np.int64)
     added["literals"] = {
         "literal": literal_ids,
-        "lexical": pa.array([x.lexical for x in grown.literals], pa.string()),
-        "datatype": pa.array([x.datatype for x in grown.literals], pa.string()),
-        "language": pa.array([x.language for x in grown.literals], pa.string()),
+        "lexical": arrow_texts([x.lexical for x in grown.literals]),
+        "datatype": arrow_texts([x.datatype for x in grown.literals]),
+        "language": arrow_texts([x.language for x in grown.literals]),
     }
     data = added["data_assertions"]
     data["hash"] = literal_hash(grown.literals)[data["literal"] - free.literal]
     texts = list(map(complex_text, grown.complex))
-    added["complex"]["value"] = pa.array([texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()], pa.string())
+    added["complex"]["value"] = arrow_texts([texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()])
     added["labels"] = label_rows(grown.labels)
     added["labels"]["label"] = added["labels"]["label"] + free.label
     old = store.manifest
@@ -139,8 +157,11 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
         },
         certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, store.leftovers),
         facts=facts,
+        before=keep(store.path, old),
     )
-    return _put(store, manifest)
+    write_manifest(store.path, manifest)
+    store.close()
+    return open_store(store.path)
 
 
 def _new_names(store: Store, grown: Growth) -> Columns:
@@ -153,7 +174,7 @@ def _new_names(store: Store, grown: Growth) -> Columns:
     return {
         "kind": np.array([kind for kind, _, _ in rows], np.int64),
         "id": np.array([i for _, i, _ in rows], np.int64),
-        "iri": pa.array([iri for _, _, iri in rows], pa.string()),
+        "iri": arrow_texts([iri for _, _, iri in rows]),
     }
 
 
@@ -219,25 +240,11 @@ def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
     folder = store / REMOVED
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}-{uuid.uuid4().hex}.parquet"
-    columns = array_table(key_of(name), rows).columns
-    pq.write_table(pa.table({c: pa.array(columns[c]) for c in IDENTITY[name]}), path, compression="zstd")
+    columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
+    pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), path, compression="zstd")
     sync_file(path)
     sync_directory(folder)
     return DataFile(f"{REMOVED}/{path.name}", path.stat().st_size, len(rows[key_of(name)]))
-
-
-def _put(store: Store, manifest: Manifest) -> Store:
-    """Puts ``manifest`` in place of that of ``store``, and frees what neither names."""
-    path = store.path
-    write_manifest(path, manifest)
-    store.close()
-    tidy(path, manifest, store.manifest)
-    named = {file.path for m in (manifest, store.manifest) for table in m.tables.values() for file in table.all_files}
-    if (path / REMOVED).exists():
-        for file in (path / REMOVED).iterdir():
-            if f"{REMOVED}/{file.name}" not in named:
-                file.unlink()
-    return open_store(path)
 
 
 def _now() -> str:

@@ -1,0 +1,66 @@
+"""N: what the model that certified the base says beyond what is entailed (THEORY.md 3.4).
+
+N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It serves to keep elements out of a
+check, and is never part of A_add. Here it is read off a certificate: elements with their completed labels, found consistent by
+modules, and elements of different modules, which are different in the model that the modules' models make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from abox_ops.counting import Counts, Needs
+from abox_ops.elements import ElementGraph, SettledGraph
+from abox_ops.quotient import Partition
+from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideCompletion:
+    """N over the elements of ``graph`` (A).
+
+    ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the certificate in which an element
+    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty.
+    """
+
+    space: LabelSpace
+    graph: ElementGraph
+    told: Mapping[str, Label]
+    certified: Mapping[str, Label]
+    module_of: Mapping[str, int] = field(default_factory=dict)
+    absent: int = 0
+    _labels: dict[str, Label] = field(default_factory=dict)
+
+    @classmethod
+    def of_told(cls, space: LabelSpace, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
+        """The N that says nothing beyond what is told."""
+        return cls(space, SettledGraph(graph), told, told)
+
+    def label(self, element: str) -> Label:
+        """told_N of an element of A."""
+        found = self._labels.get(element)
+        if found is None:
+            found = self.space.close(join(self.certified.get(element, EMPTY), (0, self.absent)))
+            self._labels[element] = found
+        return found
+
+    @cached_property
+    def classes(self) -> Partition[str]:
+        """The merge classes of A under told_N."""
+        return Counts(self.space, self.graph, self.label, Needs(self.space), fine=True).classes
+
+    def are_different(self, first: str, second: str) -> bool:
+        """Whether two elements of A are different in the certified model."""
+        if second in self.graph.unequal(first) or clashes(join(self.label(first), self.label(second))):
+            return True
+        modules = self.module_of.get(first), self.module_of.get(second)
+        return None not in modules and modules[0] != modules[1]
+
+    def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
+        """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
+
+        The model is one of the larger TBox with Q empty, since neither T nor A mentions it.
+        """
+        return self if space.tbox is self.space.tbox else replace(self, space=space, absent=absent, _labels={})

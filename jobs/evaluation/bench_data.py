@@ -1,0 +1,73 @@
+"""The bases of the benchmark, and batches for them that nobody has seen before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jobs.evaluation.evaluate_data import Dataset, datasets
+from jobs.evaluation.insertions import FRACTION, Triples, random_batch, read_triples
+from jobs.evaluation.lubm import departments
+from jobs.evaluation.lubm_batch import Batch
+from shiq.errors import InputError
+
+#: Of the data that is generated; batches have seeds of their own.
+DATA_SEED = 1
+
+
+@dataclass(frozen=True)
+class Base:
+    """A data set with its assertions in one file of N-Triples, each once."""
+
+    dataset: Dataset
+    abox: Path
+    store: Path
+
+    @cached_property
+    def triples(self) -> Triples:
+        return read_triples(self.abox)
+
+    def random_batch(self, seed: int, file: Path, count: int | None = None) -> Path:
+        """Writes so many random insertions (default: 5 % of the base), as in the published evaluation, to ``file``."""
+        lines = random_batch(self.triples, count or max(1, round(len(self.triples) * FRACTION)), seed)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return file
+
+    def consistent_batch(self, seed: int, file: Path) -> Path:
+        """Writes 5 % of insertions into generated LUBM data that contradict nothing to ``file``."""
+        batch = Batch(random.Random(f"bench {seed}"))
+        assert self.dataset.universities
+        with file.open("w", encoding="utf-8") as out:
+            for made in departments(self.dataset.universities, DATA_SEED):
+                out.writelines(batch.insertions(made, frozenset(), []))
+        return file
+
+
+def base(family: str, universities: int, variant: str, data: Path | None, folder: Path) -> Base:
+    """The base called ``variant`` ("LUBM-5 with disjointness", …), below ``folder``. Raises UsageError where there is none."""
+    found = next(d for d in datasets(family, (universities,), data, DATA_SEED, folder / "generated") if d.name == variant)
+    name = variant.replace(" ", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    abox = folder / f"{name}.nt"
+    abox.write_text(read_triples(*found.abox).text(), encoding="utf-8")
+    return Base(found, abox, folder / f"{name}.kg")
+
+
+def sample(lines: Path, count: int, seed: int, file: Path) -> Path:
+    """Writes ``count`` of the ``lines`` of a file, drawn evenly, to ``file``. Raises InputError where there are fewer."""
+    with lines.open("rb") as given:
+        total = sum(1 for _ in given)
+    if total < count:
+        raise InputError(f"{lines} has only {total} lines", f"Name data with a batch of at least {count}.")
+    wanted = set(random.Random(f"bench {seed}").sample(range(total), count))
+    with lines.open("rb") as given, file.open("wb") as out:
+        out.writelines(line for i, line in enumerate(given) if i in wanted)
+    return file
+
+
+def one_by_one(file: Path) -> Iterable[str]:
+    """The lines of a file of N-Triples."""
+    return file.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -1,0 +1,80 @@
+"""What a store holds as an `ABox`, column by column: for what looks at all of A, such as certifying it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from jobs.columns import Ints
+from jobs.rows import DIFFERENT, SAME
+from jobs.store.read import Store, complex_assertions
+from shiq.abox import ABox, Interner
+from shiq.model import Literal
+
+
+def stored_abox(store: Store) -> ABox:
+    """A, each assertion once. Individuals, names and literals are those that A mentions.
+
+    Cost: one scan; |A| integers, and the terms and literals, are held in memory.
+    """
+    individuals = store.table("individuals").all()
+    nodes: Ints = individuals["node"]
+    order = np.argsort(nodes)
+
+    def place(of: Ints) -> Ints:
+        found: Ints = order[np.searchsorted(nodes, of, sorter=order)]
+        return found
+
+    classes = store.table("class_assertions").all()
+    edges = store.table("half_edges").all()
+    forward = edges["role"] % 2 == 0
+    data = store.table("data_assertions").all()
+    pairs = store.table("pairs").all()
+    class_names, class_name = _used(store.classes, classes["class"])
+    roles, role = _used(store.object_properties, edges["role"][forward] // 2)
+    properties, property_ = _used(store.data_properties, data["property"])
+    literals, literal = _literals(store, data["literal"])
+
+    def pairs_of(kind: int) -> tuple[tuple[int, int], ...]:
+        told = pairs["kind"] == kind
+        return tuple(zip(place(pairs["node"][told]).tolist(), place(pairs["neighbour"][told]).tolist()))
+
+    return ABox(
+        individuals=list(map(str, individuals["term"].to_pylist())),
+        classes=class_names,
+        object_properties=roles,
+        data_properties=properties,
+        literals=literals,
+        class_subject=_array(place(classes["node"])),
+        class_name=_array(class_name),
+        role_subject=_array(place(edges["node"][forward])),
+        role_name=_array(role),
+        role_object=_array(place(edges["neighbour"][forward])),
+        data_subject=_array(place(data["node"])),
+        data_name=_array(property_),
+        data_literal=_array(literal),
+        same=pairs_of(SAME),
+        different=pairs_of(DIFFERENT),
+        complex=tuple(complex_assertions(store.table("complex").all()).values()),
+    )
+
+
+def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
+    """Those of ``names`` that ``column`` mentions, and ``column`` in terms of them."""
+    used, place = np.unique(column, return_inverse=True)
+    return [names[i] for i in used.tolist()], place
+
+
+def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
+    """The literals that ``column`` mentions, each once, though the store may have several numbers for one; and ``column`` in
+    terms of them."""
+    used, place = np.unique(column, return_inverse=True)
+    known: Interner[Literal] = Interner()
+    number = np.fromiter(map(known.id, store.literals_of(used)), np.int64, len(used))
+    return known.values, number[place]
+
+
+def _array(numbers: Ints) -> array[int]:
+    return array("q", np.ascontiguousarray(numbers, np.int64).tobytes())

@@ -1,0 +1,73 @@
+"""Snapshots that are kept behind the present one: each manifest names the file that holds the one before it.
+
+The tables of a snapshot share their files with those of its neighbours, so that an old manifest, a small file, is all that a kept
+snapshot needs of its own. Since the chain begins in the present manifest, it is put in place, and let go, together with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from jobs.store.manifest import DataFile, Manifest, manifest_json, manifest_of, sync_directory
+from shiq.errors import StoreError
+
+SNAPSHOTS = "snapshots"
+
+
+def keep(store: Path, manifest: Manifest) -> DataFile:
+    """Writes ``manifest``, durably, where the next one can name it as `Manifest.before`."""
+    content = json.dumps(manifest_json(manifest), separators=(",", ":")).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    folder = store / SNAPSHOTS
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{manifest.snapshot}-{digest[:16]}.json"
+    temporary = file.with_suffix(".tmp")
+    with temporary.open("wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(temporary, file)
+    sync_directory(folder)
+    return DataFile(f"{SNAPSHOTS}/{file.name}", len(content), sha256=digest)
+
+
+def kept(store: Path, present: Manifest) -> Iterator[Manifest]:
+    """``present`` and the manifests of the snapshots kept before it, latest first.
+
+    Raises: StoreError where one is missing or damaged.
+    """
+    manifest = present
+    yield manifest
+    while manifest.before is not None:
+        manifest = _read(store, manifest.before)
+        yield manifest
+
+
+def manifest_at(store: Path, present: Manifest, snapshot: int) -> Manifest:
+    """The manifest of a ``snapshot`` that is kept. Raises: StoreError, which says which ones are, for any other."""
+    known = []
+    for manifest in kept(store, present):
+        if manifest.snapshot == snapshot:
+            return manifest
+        known.append(manifest.snapshot)
+    raise StoreError(
+        f"{store}: snapshot {snapshot} is not kept; there are: {', '.join(map(str, reversed(known)))}",
+        "Name one of these; `shiq status --store DIR` says more about them.",
+    )
+
+
+def _read(store: Path, file: DataFile) -> Manifest:
+    try:
+        content = (store / file.path).read_bytes()
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise ValueError("it is not as it was written")
+        return manifest_of(json.loads(content))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{store / file.path}: a snapshot that was kept cannot be read ({error})",
+            "The present one is not concerned; `shiq compact` lets the older ones go.",
+        ) from error

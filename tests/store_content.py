@@ -1,0 +1,57 @@
+"""All that a store says, in a form that does not depend on its numbers: for comparing one store with another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jobs.columns import unique
+from jobs.engines.base import StoreBase
+from jobs.engines.grouping import Grouping
+from jobs.engines.index import stored_index
+from jobs.store import Store
+from shiq.roles import role_box
+
+
+def groups(grouping: Grouping, store: Store, elements: Grouping | None = None) -> set[frozenset[str]]:
+    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of the grouping say the same."""
+    by_member: dict[int, set[int]] = {}
+    for rows in grouping.by_member.scan():
+        for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
+            by_member.setdefault(group, set()).add(member)
+    by_group: dict[int, set[int]] = {}
+    for rows in grouping.by_group.scan():
+        for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
+            by_group.setdefault(group, set()).add(member)
+    assert by_member == by_group
+    terms = dict(zip(store.table("individuals").all()["node"].tolist(), store.table("individuals").all()["term"].to_pylist()))
+    whole = {m: elements.members(np.array([m]))[1].tolist() if elements else [m] for group in by_member.values() for m in group}
+    return {frozenset(terms[n] for m in members for n in whole[m]) for members in by_member.values()}
+
+
+def said(store: Store) -> dict[str, object]:
+    """All that a store says, without its numbers."""
+    base = StoreBase(store)
+    index = stored_index(store.tbox, role_box(store.tbox.axioms), base)
+    atoms = index.simplified.clauses.atoms
+    nodes = base.nodes()
+    keys = index.equal.of(nodes)
+    labels = index.calculus.table.labels
+    told = {}
+    for term, label in zip(base.terms_of(nodes), index.labels.of(keys).tolist()):
+        positive, negative = labels[label]
+        told[term] = tuple(frozenset(a for i, a in enumerate(atoms) if mask >> i & 1) for mask in (positive, negative))
+    assert len(store.table("elements")) == len(unique(keys))
+    assert store.nodes_of(list(told)).tolist() == nodes.tolist()
+    facts = store.manifest.facts
+    exported = list(store.export())
+    assert len(exported) == len(set(exported)) == len(store)
+    return {
+        "assertions": frozenset(exported),
+        "told": told,
+        "same": groups(index.same, store),
+        "equal": groups(index.equal, store),
+        "merged": groups(index.merged, store, index.equal),
+        "negated": (index.negated_roles, index.negated_properties),
+        "classes": {name: n for name, n in zip(store.classes, facts["class_counts"]) if n},
+        "counts": {name: facts[name] for name in ("individuals", "class_assertions", "role_assertions", "data_assertions")},
+    }

@@ -1,0 +1,156 @@
+"""Time travel: what a store keeps behind its present snapshot, what can be done with it, and what ends it."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from store_content import said
+
+from jobs.evaluation.random_kb import random_kb
+from jobs.store import open_store
+from jobs.store.manifest import read_manifest
+from jobs.store.read import status
+from jobs.store.snapshots import SNAPSHOTS, kept
+from jobs.upkeep import commit, compact, stored_abox, write_store
+from shiq.abox import abox_of
+from shiq.check import index
+from shiq.check import open_store as open_session
+from shiq.errors import StoreError
+from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, Signature, TBox
+from shiq.verdict import Verdict
+
+CAT, DOG = Class("urn:t#Cat"), Class("urn:t#Dog")
+TBOX = TBox((DisjointClasses((CAT, DOG)),), Signature(frozenset((CAT.iri, DOG.iri))))
+NOTHING = abox_of([])
+
+
+def numbers(path: Path) -> list[int]:
+    return [manifest.snapshot for manifest in kept(path, read_manifest(path))]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_snapshot_goes_on_saying_what_it_said(seed: int, tmp_path: Path) -> None:
+    """Insertions and deletions; some batches bring clauses of their own, so that the store is built anew."""
+    kb = random_kb(seed)
+    dice = random.Random(seed)
+    pool = sorted({*kb.abox, *kb.insertions}, key=repr)
+    store = write_store(tmp_path / "kg", kb.tbox, abox_of(dice.sample(pool, len(pool) // 2)))
+    at_the_time = {store.snapshot: said(store)}
+    for _ in range(6):
+        insertions, deletions = dice.sample(pool, dice.randint(0, 3)), dice.sample(pool, dice.randint(0, 3))
+        store = commit(tmp_path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity)
+        at_the_time[store.snapshot] = said(store)
+    assert numbers(tmp_path / "kg") == sorted(at_the_time, reverse=True)
+    for number, then in at_the_time.items():
+        with open_store(tmp_path / "kg", number) as past:
+            assert past.snapshot == number
+            assert said(past) == then, f"seed {seed}, snapshot {number}"
+            columns = stored_abox(past)
+            assert set(columns) == set(past.export()), f"seed {seed}, snapshot {number}"
+            assert len(columns) == len(past)
+            assert len(set(columns.literals)) == len(columns.literals)
+
+
+def test_a_check_against_an_older_snapshot(tmp_path: Path) -> None:
+    index(TBOX, abox_of([ClassAssertion(CAT, "urn:t#tom")]), tmp_path / "kg", reasoner="own")
+    dog = abox_of([ClassAssertion(DOG, "urn:t#tom")])
+    with open_session(tmp_path / "kg") as session:
+        gone = session.check(NOTHING, abox_of([ClassAssertion(CAT, "urn:t#tom")]), commit=True, reasoner="own")
+        assert gone.committed == 2
+        assert session.check(dog, reasoner="own").verdict is Verdict.CONSISTENT
+    with open_session(tmp_path / "kg", 1) as past:
+        assert past.check(dog, reasoner="own").verdict is Verdict.INCONSISTENT
+        with pytest.raises(StoreError, match="present snapshot"):
+            past.check(abox_of([ClassAssertion(CAT, "urn:t#kit")]), commit=True, reasoner="own")
+        with open_store(tmp_path / "kg", 1) as old, pytest.raises(StoreError, match="snapshot 2 by now"):
+            commit(tmp_path / "kg", dog, NOTHING, checked=old.identity)
+    assert numbers(tmp_path / "kg") == [2, 1]
+
+
+def grown(path: Path, count: int) -> None:
+    store = write_store(path, TBOX, abox_of([ClassAssertion(CAT, "urn:t#c0")]))
+    for i in range(1, count):
+        gone: list[Assertion] = [ClassAssertion(CAT, f"urn:t#c{i - 1}")]
+        store = commit(path, abox_of([ClassAssertion(CAT, f"urn:t#c{i}")]), abox_of(gone), checked=store.identity)
+
+
+def test_tables_that_become_one_file_leave_older_snapshots_alone(tmp_path: Path) -> None:
+    grown(tmp_path / "kg", 40)
+    assert numbers(tmp_path / "kg") == list(range(40, 0, -1))
+    for number in (1, 20, 39, 40):
+        with open_store(tmp_path / "kg", number) as past:
+            assert list(past.export()) == [ClassAssertion(CAT, f"urn:t#c{number - 1}")]
+
+
+def test_compaction_ends_what_lies_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    grown(path, 4)
+    before = open_store(path)
+    assert len(list((path / SNAPSHOTS).iterdir())) == 3
+    assert said(compact(path)) == said(before)
+    assert numbers(path) == [5]
+    assert not (path / SNAPSHOTS).exists()
+    with pytest.raises(StoreError, match="snapshot 3 is not kept; there are: 5") as caught:
+        open_store(path, 3)
+    assert caught.value.remedy
+    store = open_store(path)
+    commit(path, abox_of([ClassAssertion(DOG, "urn:t#rex")]), NOTHING, checked=store.identity)
+    assert numbers(path) == [6, 5]
+    with open_store(path, 5) as past:
+        assert said(past) == said(before)
+
+
+def test_a_store_indexed_anew_begins_anew(tmp_path: Path) -> None:
+    grown(tmp_path / "kg", 3)
+    write_store(tmp_path / "kg", TBOX, NOTHING)
+    assert numbers(tmp_path / "kg") == [4]
+
+
+def test_a_damaged_past_does_not_touch_the_present(tmp_path: Path) -> None:
+    path = tmp_path / "kg"
+    grown(path, 3)
+    for file in (path / SNAPSHOTS).iterdir():
+        file.write_text("{}")
+    with pytest.raises(StoreError, match="cannot be read"):
+        open_store(path, 1)
+    with open_store(path) as store, open_store(path, 3) as same:
+        assert said(store) == said(same)
+    compact(path)
+    assert numbers(path) == [4]
+
+
+def test_status_lists_the_snapshots(tmp_path: Path) -> None:
+    index(TBOX, abox_of([ClassAssertion(CAT, "urn:t#c0")]), tmp_path / "kg", reasoner="own")
+    with open_store(tmp_path / "kg") as store:
+        commit(tmp_path / "kg", abox_of([ClassAssertion(CAT, "urn:t#c1")]), NOTHING, checked=store.identity).close()
+    with open_store(tmp_path / "kg") as store:
+        told = [(x["snapshot"], x["assertions"], x["verdict"]) for x in status(store)["snapshots"]]
+    assert told == [(2, 2, None), (1, 1, "consistent")]
+
+
+def shiq(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "jobs.cli", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    grown(tmp_path / "kg", 12)
+    then = shiq("export", "--store", "kg", "--snapshot", 2, cwd=tmp_path)
+    assert (then.returncode, "urn:t#c1>" in then.stdout, "urn:t#c11>" in then.stdout) == (0, True, False)
+    missing = shiq("export", "--store", "kg", "--snapshot", 77, cwd=tmp_path)
+    assert missing.returncode == 4
+    assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12" in missing.stderr
+    told = shiq("status", "--store", "kg", "--json", "out.json", cwd=tmp_path)
+    assert "12 snapshots kept" in told.stdout
+    assert len(json.loads((tmp_path / "out.json").read_text())["snapshots"]) == 12
+    (tmp_path / "i.nt").write_text("<urn:t#c1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Dog> .\n")
+    asked = ("check", "--store", "kg", "--insert", "i.nt", "--reasoner", "own", "--snapshot")
+    assert shiq(*asked, 2, cwd=tmp_path).returncode == 1
+    assert shiq(*asked, 3, cwd=tmp_path).returncode == 3, "nobody certified these"
+    assert shiq(*asked, 77, cwd=tmp_path).returncode == 4
+    assert shiq(*asked, 2, "--commit", cwd=tmp_path).returncode == 2
