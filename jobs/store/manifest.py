@@ -212,6 +212,22 @@ def _file_json(file: DataFile) -> dict[str, Any]:
     return {name: value for name, value in asdict(file).items() if value or name in ("path", "bytes")}
 
 
+def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
+    """Writes ``value`` below ``folder`` of the store, durably, under ``name`` and a digest of its content."""
+    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    (store / folder).mkdir(exist_ok=True)
+    file = store / folder / f"{name}-{digest[:16]}.json"
+    temporary = file.with_suffix(".tmp")
+    with temporary.open("wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(temporary, file)
+    sync_directory(store / folder)
+    return DataFile(f"{folder}/{file.name}", len(content), sha256=digest)
+
+
 def sync_directory(directory: Path) -> None:
     """Makes renames and new files within ``directory`` durable."""
     handle = os.open(directory, os.O_RDONLY)

@@ -135,7 +135,7 @@ class Store:
     def read_properties(self) -> frozenset[str]:
         """The object and data properties that the data was read for: there may have been assertions on others that did not go
         into the store."""
-        return frozenset((*self.manifest.facts["read_properties"], *self.object_properties, *self.data_properties))
+        return frozenset((*self.manifest.facts.get("read_properties", ()), *self.object_properties, *self.data_properties))
 
     @cached_property
     def index_document(self) -> dict[str, Any]:

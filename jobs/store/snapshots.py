@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.store.manifest import DataFile, Manifest, manifest_json, manifest_of, sync_directory
+from jobs.store.manifest import DataFile, Manifest, manifest_json, manifest_of, write_json
 from shiq.errors import StoreError
 
 SNAPSHOTS = "snapshots"
@@ -20,19 +19,7 @@ SNAPSHOTS = "snapshots"
 
 def keep(store: Path, manifest: Manifest) -> DataFile:
     """Writes ``manifest``, durably, where the next one can name it as `Manifest.before`."""
-    content = json.dumps(manifest_json(manifest), separators=(",", ":")).encode()
-    digest = hashlib.sha256(content).hexdigest()
-    folder = store / SNAPSHOTS
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{manifest.snapshot}-{digest[:16]}.json"
-    temporary = file.with_suffix(".tmp")
-    with temporary.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(temporary, file)
-    sync_directory(folder)
-    return DataFile(f"{SNAPSHOTS}/{file.name}", len(content), sha256=digest)
+    return write_json(store, SNAPSHOTS, str(manifest.snapshot), manifest_json(manifest))
 
 
 def kept(store: Path, present: Manifest) -> Iterator[Manifest]:

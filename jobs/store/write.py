@@ -5,9 +5,6 @@ Tables and documents are written first; the manifest, which names them, is put i
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +25,7 @@ from jobs.store.manifest import (
     read_manifest,
     sync_directory,
     tbox_hash,
+    write_json,
     write_manifest,
 )
 from jobs.store.read import Store, open_store
@@ -120,7 +118,7 @@ class Rebuild:
         """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
         said by others is not in the store."""
         if self.old and self.keeps:
-            return list(self.old.facts["read_properties"])
+            return list(self.old.facts.get("read_properties", ()))
         return sorted(self.tbox.signature.object_properties | self.tbox.signature.data_properties)
 
 
@@ -202,19 +200,7 @@ def _previous(path: Path) -> Manifest | None:
 
 
 def write_document(store: Path, name: str, value: object) -> DataFile:
-    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    digest = hashlib.sha256(content).hexdigest()
-    folder = store / _DOCUMENTS
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{name}-{digest[:16]}.json"
-    temporary = file.with_suffix(".tmp")
-    with temporary.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(temporary, file)
-    sync_directory(folder)
-    return DataFile(f"{_DOCUMENTS}/{file.name}", len(content), sha256=digest)
+    return write_json(store, _DOCUMENTS, name, value)
 
 
 def tidy(store: Path, new: Manifest, old: Manifest) -> None:
