@@ -65,7 +65,7 @@ ROWS ?=
 REPEATS ?= 3
 BENCH ?=
 bench: setup
-	$(BIN)/python -m jobs.evaluation.bench --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
+	$(BIN)/python -m jobs.evaluation.bench.run --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
 
 clean:
 	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

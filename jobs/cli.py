@@ -387,7 +387,7 @@ def generate() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int | None, quiet: bool, verbose: bool) -> int:
     """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
-    from jobs.evaluation.lubm import generate as run
+    from jobs.evaluation.lubm.generate import generate as run
 
     def make(progress: Progress) -> GenerationReport:
         return run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=progress)
@@ -406,7 +406,7 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
     """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses linked across universities."""
-    from jobs.evaluation.uobm import generate as run
+    from jobs.evaluation.uobm.generate import generate as run
 
     return _generate(lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress), quiet, verbose)
 
@@ -436,8 +436,8 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], quiet: bool, verbose: bool, **options: Any) -> int:
     """Measure checks on benchmark data: how much they look at, how long they take, and other reasoners beside them."""
-    from jobs.evaluation.evaluate import settings_of
-    from jobs.evaluation.evaluate_command import run_command
+    from jobs.evaluation.evaluate.command import run_command
+    from jobs.evaluation.evaluate.run import settings_of
 
     progress = ProgressLine(_level(quiet, verbose))
     try:

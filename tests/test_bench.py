@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.evaluation import bench
-from jobs.evaluation.bench_data import DATA_SEED, Base, base, sample
-from jobs.evaluation.bench_process import Bench, NotMeasured, Settings
-from jobs.evaluation.bench_record import Figure, Measured, RowRecord, last_kept, read_record, worse
-from jobs.evaluation.bench_rows import ROWS, Repeat, Row
-from jobs.evaluation.evaluate_data import Dataset
+from jobs.evaluation.bench import run as bench
+from jobs.evaluation.bench.data import DATA_SEED, Base, base, sample
+from jobs.evaluation.bench.process import Bench, NotMeasured, Settings
+from jobs.evaluation.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
+from jobs.evaluation.bench.rows import ROWS, Repeat, Row
+from jobs.evaluation.evaluate.data import Dataset
 from jobs.evaluation.insertions import read_triples
 from shiq.errors import InputError, UsageError
 

@@ -16,7 +16,7 @@ import pytest
 from store_content import said
 
 import jobs.store.write
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import certify, open_store
 from jobs.upkeep import write_store
 from shiq.abox import abox_of

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from store_content import said
 
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
 from jobs.upkeep import commit, compact, write_store
 from shiq.abox import abox_of

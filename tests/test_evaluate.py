@@ -17,18 +17,18 @@ from xml.etree import ElementTree
 import pytest
 
 from jobs.cli import main
-from jobs.evaluation.evaluate import Settings, evaluate
-from jobs.evaluation.evaluate_command import read_document, table, write
-from jobs.evaluation.evaluate_compare import compare, wrong_counts
-from jobs.evaluation.evaluate_data import batches, datasets
-from jobs.evaluation.evaluate_process import Metered, metered
-from jobs.evaluation.evaluate_record import Run, problems, runs_of
+from jobs.evaluation.evaluate.command import read_document, table, write
+from jobs.evaluation.evaluate.compare import compare, wrong_counts
+from jobs.evaluation.evaluate.data import batches, datasets
+from jobs.evaluation.evaluate.page import page
+from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
+from jobs.evaluation.evaluate.process import Metered, metered
+from jobs.evaluation.evaluate.record import Run, problems, runs_of
+from jobs.evaluation.evaluate.run import Settings, evaluate
 from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
-from jobs.evaluation.page import page
 from jobs.evaluation.peers import PEERS, Absent, Found, find, install
 from jobs.evaluation.peers.documents import assertion, write_document
 from jobs.evaluation.peers.drivers import Question, command, told
-from jobs.evaluation.plots import Bar, Group, Series, bars, lines
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import cli
-from jobs.evaluation.lubm import generate
+from jobs.evaluation.lubm.generate import generate
 from shiq.check import certify
 
 PREFIX = "http://ex.org/"

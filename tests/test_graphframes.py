@@ -17,9 +17,9 @@ import pytest
 
 from abox_ops.engine import AddSet
 from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation.random_gadgets import renamed
-from jobs.evaluation.random_kb import random_kb
-from jobs.evaluation.random_tbox import PREFIX
+from jobs.evaluation.random_ontologies.gadgets import renamed
+from jobs.evaluation.random_ontologies.kb import random_kb
+from jobs.evaluation.random_ontologies.tbox import PREFIX
 from shiq.abox import ABox, abox_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox

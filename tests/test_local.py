@@ -18,7 +18,7 @@ from jobs.engines.grouping import components, grouping
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.saturation import saturate
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of

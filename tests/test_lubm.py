@@ -16,11 +16,11 @@ import pytest
 import rdflib
 from rdflib.compare import to_isomorphic
 
-from jobs.evaluation.lubm import departments, generate, plan
-from jobs.evaluation.lubm_batch import Batch
-from jobs.evaluation.lubm_department import Department
-from jobs.evaluation.lubm_faults import FORMS, Fault, Planting
-from jobs.evaluation.lubm_tbox import NAMESPACE, lubm_tbox
+from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.lubm.department import Department
+from jobs.evaluation.lubm.faults import FORMS, Fault, Planting
+from jobs.evaluation.lubm.generate import departments, generate, plan
+from jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.errors import UsageError
 from shiq.model import (

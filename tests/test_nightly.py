@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobs.evaluation.lubm import generate
+from jobs.evaluation.lubm.generate import generate
 from jobs.nightly import arguments
 from jobs.spark.events import Cost, costs, table, total
 from shiq.check import check_insertions, index, open_store

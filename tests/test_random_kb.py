@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.evaluation.random_features import FEATURES, features_of, parts
-from jobs.evaluation.random_gadgets import GADGETS, gadget, renamed
-from jobs.evaluation.random_kb import RandomKB, flavour_of, random_kb, shrink
-from jobs.evaluation.random_tbox import FLAVOURS, is_legal
-from jobs.evaluation.random_told import PlainClashes
+from jobs.evaluation.random_ontologies.features import FEATURES, features_of, parts
+from jobs.evaluation.random_ontologies.gadgets import GADGETS, gadget, renamed
+from jobs.evaluation.random_ontologies.kb import RandomKB, flavour_of, random_kb, shrink
+from jobs.evaluation.random_ontologies.tbox import FLAVOURS, is_legal
+from jobs.evaluation.random_ontologies.told import PlainClashes
 from shiq.model import (
     AsymmetricObjectProperty,
     Class,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from store_content import said
 
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
 from jobs.store.manifest import read_manifest
 from jobs.store.read import status

@@ -18,7 +18,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from pyspark import cloudpickle
 
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.spark import worker
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read

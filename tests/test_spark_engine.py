@@ -21,7 +21,7 @@ from jobs.engines.index import vocabulary_of
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.spark import SparkKnowledgeBase
-from jobs.evaluation.random_kb import random_kb
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.spark import kernel
 from jobs.spark.explaining import FarExplainer
 from jobs.spark.kernel import Plan, Watched, identities, insert, new_names

@@ -16,9 +16,9 @@ import pytest
 
 from jobs.cli import main
 from jobs.evaluation.generation import write_triples
-from jobs.evaluation.uobm import generate, parts, plan, tbox_file
-from jobs.evaluation.uobm_profile import UniversityPlan
-from jobs.evaluation.uobm_tbox import NAMESPACE, uobm_individuals, uobm_tbox
+from jobs.evaluation.uobm.generate import generate, parts, plan, tbox_file
+from jobs.evaluation.uobm.profile import UniversityPlan
+from jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbox
 from shiq.check import certify, check_insertions
 from shiq.errors import UsageError
 from shiq.model import RDF, ObjectIntersectionOf

@@ -26,8 +26,8 @@ from pathlib import Path
 import click
 
 from jobs.evaluation.hermit_faults import HERMIT_FAULTS
-from jobs.evaluation.random_features import FEATURES
-from jobs.evaluation.random_kb import RandomKB, random_kb, shrink
+from jobs.evaluation.random_ontologies.features import FEATURES
+from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb, shrink
 from shiq.abox import abox_of
 from shiq.check import check_insertions
 from shiq.functional import ontology_text

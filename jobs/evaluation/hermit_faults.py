@@ -1,4 +1,5 @@
-"""Where HermiT 1.3.8 is known to be wrong, asked from scratch: seeds of `random_kb`, and why the right answer is the other one.
+"""Where HermiT 1.3.8 is known to be wrong, asked from scratch: seeds of `random_ontologies.kb`, and why the right answer is
+the other one.
 
 Each was found by the differential test, shrunk, and decided by hand; one of each kind is a golden case. There are two kinds:
 

@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.evaluation.evaluate_record import INCREMENTAL, SCRATCH
+from jobs.evaluation.evaluate.record import INCREMENTAL, SCRATCH
 
 #: Settings: the directory that the Java peers are installed in; the path of Konclude.
 HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"

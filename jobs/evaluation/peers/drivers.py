@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.evaluation.evaluate_process import Metered
-from jobs.evaluation.evaluate_record import INCREMENTAL
+from jobs.evaluation.evaluate.process import Metered
+from jobs.evaluation.evaluate.record import INCREMENTAL
 from jobs.evaluation.peers import Found
 
 _STAGE = re.compile(r"^peer stage=(\S+) seconds=([\d.]+)(.*)$", re.MULTILINE)

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterable
 from itertools import islice
 
-from jobs.evaluation import uobm_profile as profile
 from jobs.evaluation.draws import below, dealt, deck, sample
 from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.uobm_people import (
+from jobs.evaluation.uobm import profile
+from jobs.evaluation.uobm.people import (
     EVERYBODY,
     KINDS,
     PROFESSORS,
@@ -21,8 +21,8 @@ from jobs.evaluation.uobm_people import (
     host,
     women_place,
 )
-from jobs.evaluation.uobm_profile import DepartmentPlan, UniversityPlan
-from jobs.evaluation.uobm_tbox import NAMESPACE, SUBJECTS
+from jobs.evaluation.uobm.profile import DepartmentPlan, UniversityPlan
+from jobs.evaluation.uobm.tbox import NAMESPACE, SUBJECTS
 
 #: The class that the original generator writes for journal articles, which the TBox does not know.
 MISSPELT = "JournalArtical"

@@ -12,7 +12,7 @@ import random
 
 from jobs.evaluation.draws import below, shuffle
 from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm_department import Department, predicate
+from jobs.evaluation.lubm.department import Department, predicate
 
 FRACTION = 0.05
 FRESH = 0.5

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from jobs.evaluation.random_values import in_range
+from jobs.evaluation.random_ontologies.values import in_range
 from shiq.model import (
     THING,
     Assertion,

@@ -1,6 +1,6 @@
 """Runs a command with a time limit, and writes down what it and everything it started used.
 
-``python -I evaluate_meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this process stays small:
+``python -I meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this process stays small:
 Linux counts the memory of whoever starts a program into the program's peak).
 
 The report is JSON: code (of the command; negative for a signal), expired, wall_seconds, cpu_seconds (user and system, of all

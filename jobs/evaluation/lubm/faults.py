@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from jobs.evaluation.draws import below, shuffle
 from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm_department import Department, predicate
+from jobs.evaluation.lubm.department import Department, predicate
 from shiq.errors import UsageError
 from shiq.model import OWL, XSD
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from jobs.evaluation.random_dice import Dice
-from jobs.evaluation.random_values import data_range, literal
+from jobs.evaluation.random_ontologies.dice import Dice
+from jobs.evaluation.random_ontologies.values import data_range, literal
 from shiq.model import (
     THING,
     Class,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jobs.evaluation.random_concepts import Concepts, Vocabulary
-from jobs.evaluation.random_dice import Dice
-from jobs.evaluation.random_features import parts
-from jobs.evaluation.random_gadgets import GADGETS
-from jobs.evaluation.random_values import data_range
+from jobs.evaluation.random_ontologies.concepts import Concepts, Vocabulary
+from jobs.evaluation.random_ontologies.dice import Dice
+from jobs.evaluation.random_ontologies.features import parts
+from jobs.evaluation.random_ontologies.gadgets import GADGETS
+from jobs.evaluation.random_ontologies.values import data_range
 from shiq.model import (
     AsymmetricObjectProperty,
     Axiom,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from jobs.evaluation.uobm_profile import FACULTY, FRIENDS_ANYWHERE, IN_CIRCLE, DepartmentPlan, UniversityPlan
+from jobs.evaluation.uobm.profile import FACULTY, FRIENDS_ANYWHERE, IN_CIRCLE, DepartmentPlan, UniversityPlan
 
 #: The kinds of people of a department as their IRIs name them, in the order in which they are numbered.
 KINDS = ("UndergraduateStudent", "GraduateStudent", *FACULTY, "SystemsStaff", "ClericalStaff", "other_staff")
@@ -43,7 +43,7 @@ class Place:
 
 def department_place(plan: DepartmentPlan) -> Place:
     """
-    >>> from jobs.evaluation.uobm_profile import universities
+    >>> from jobs.evaluation.uobm.profile import universities
     >>> plan = next(universities(random.Random(1))).departments[3]
     >>> department_place(plan).person(plan.undergraduates)
     '<http://www.Department3.University0.edu/GraduateStudent0>'

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jobs.evaluation.evaluate_data import Dataset, datasets
+from jobs.evaluation.evaluate.data import Dataset, datasets
 from jobs.evaluation.insertions import FRACTION, Triples, random_batch, read_triples
-from jobs.evaluation.lubm import departments
-from jobs.evaluation.lubm_batch import Batch
+from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.lubm.generate import departments
 from shiq.errors import InputError
 
 #: Of the data that is generated; batches have seeds of their own.

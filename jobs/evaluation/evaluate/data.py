@@ -80,7 +80,7 @@ def datasets(family: str, universities: Sequence[int], data: Path | None, seed: 
 
 
 def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    from jobs.evaluation.lubm import generate
+    from jobs.evaluation.lubm.generate import generate
 
     found = _files(data, "univ-bench.owl", f"L{number}.nt.gz")
     origin = "original data"
@@ -121,7 +121,7 @@ def _uobm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
     found = _files(data, "univ-bench-dl.owl", f"U{number}.nt.gz")
     origin = "original data"
     if found is None:
-        from jobs.evaluation.uobm import generate
+        from jobs.evaluation.uobm.generate import generate
 
         made = folder / f"uobm-{number}"
         generate(number, seed, made)

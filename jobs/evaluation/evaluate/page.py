@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from jobs.evaluation.evaluate_compare import Comparison as _Comparison
-from jobs.evaluation.evaluate_compare import wrong_counts
-from jobs.evaluation.evaluate_record import BASE, INCREMENTAL, OUTCOMES, Run, runs_of
-from jobs.evaluation.plots import Bar, Group, Series, bars, lines
+from jobs.evaluation.evaluate.compare import Comparison as _Comparison
+from jobs.evaluation.evaluate.compare import wrong_counts
+from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
+from jobs.evaluation.evaluate.record import BASE, INCREMENTAL, OUTCOMES, Run, runs_of
 
 #: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
 PUBLISHED: Mapping[str, tuple[float, float, str]] = {
@@ -410,7 +410,7 @@ def _tip(run: Run) -> str:
 
 
 def _key() -> str:
-    from jobs.evaluation.plots import COLOURS
+    from jobs.evaluation.evaluate.plots import COLOURS
 
     return "".join(
         f"<span class='key' style='background:{COLOURS[_COLOUR[name]]}'></span>{escape(what)}" for name, what in _CRITERIA.items()

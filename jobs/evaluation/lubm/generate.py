@@ -4,7 +4,7 @@
 
 * ``tbox.owl``: LUBM's TBox, or its disjointness variant, as RDF/XML;
 * ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments;
-* with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see `jobs.evaluation.lubm_faults`.
+* with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see `jobs.evaluation.lubm.faults`.
 
 It keeps one department at a time. The recipe is told in data/lubm/README.md.
 """
@@ -20,12 +20,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from jobs.evaluation import lubm_profile as profile
 from jobs.evaluation.generation import GenerationReport, Progress, write_triples
-from jobs.evaluation.lubm_batch import Batch
-from jobs.evaluation.lubm_department import Department, Draws, Universities, department
-from jobs.evaluation.lubm_faults import Fault, Planting
-from jobs.evaluation.lubm_tbox import NAMESPACE, lubm_tbox
+from jobs.evaluation.lubm import profile
+from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.lubm.department import Department, Draws, Universities, department
+from jobs.evaluation.lubm.faults import Fault, Planting
+from jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.errors import UsageError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.evaluation.random_dice import Dice
+from jobs.evaluation.random_ontologies.dice import Dice
 from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
 
 INTEGER = XSD + "integer"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.evaluation import evaluate_meter
+from jobs.evaluation.evaluate import meter as evaluate_meter
 from shiq.errors import OperationalError
 
 _TAIL = 4000

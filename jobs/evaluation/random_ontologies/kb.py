@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from jobs.evaluation.random_concepts import Concepts
-from jobs.evaluation.random_dice import Dice
-from jobs.evaluation.random_features import features_of
-from jobs.evaluation.random_gadgets import Gadget, gadget, renamed, signature_of
-from jobs.evaluation.random_tbox import FLAVOURS, PREFIX, Flavour, is_legal, random_tbox
-from jobs.evaluation.random_told import PlainClashes
-from jobs.evaluation.random_values import literal
+from jobs.evaluation.random_ontologies.concepts import Concepts
+from jobs.evaluation.random_ontologies.dice import Dice
+from jobs.evaluation.random_ontologies.features import features_of
+from jobs.evaluation.random_ontologies.gadgets import Gadget, gadget, renamed, signature_of
+from jobs.evaluation.random_ontologies.tbox import FLAVOURS, PREFIX, Flavour, is_legal, random_tbox
+from jobs.evaluation.random_ontologies.told import PlainClashes
+from jobs.evaluation.random_ontologies.values import literal
 from shiq.abox import individuals_of
 from shiq.model import (
     Assertion,
@@ -52,7 +52,7 @@ _PLAIN_CLASHES = 0.02
 
 @dataclass(frozen=True)
 class RandomKB:
-    """``deletions`` come before ``insertions``; ``features`` say what occurs in it (`jobs.evaluation.random_features`)."""
+    """``deletions`` come before ``insertions``; ``features`` say what occurs in it (`features`)."""
 
     tbox: TBox
     abox: tuple[Assertion, ...]

@@ -1,4 +1,4 @@
-"""Checks in one process, with a store open: ``python -m jobs.evaluation.bench_worker TASK.json ANSWER.json``.
+"""Checks in one process, with a store open: ``python -m jobs.evaluation.bench.worker TASK.json ANSWER.json``.
 
 The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as a batch of its own; ``allow``.
 The answer has one entry for each batch: wall and CPU seconds of the check alone, verdict, |A_add|, |A|.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.bench_data import one_by_one
+from jobs.evaluation.bench.data import one_by_one
 from shiq.check import Session, open_store
 from shiq.rdf import read_assertions
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.evaluation.bench_data import DATA_SEED, Base, base
-from jobs.evaluation.evaluate_process import Metered, metered
+from jobs.evaluation.bench.data import DATA_SEED, Base, base
+from jobs.evaluation.evaluate.process import Metered, metered
 from jobs.evaluation.generation import GenerationReport
-from jobs.evaluation.lubm import ONTOLOGY, generate
-from jobs.evaluation.lubm_tbox import lubm_tbox
+from jobs.evaluation.lubm.generate import ONTOLOGY, generate
+from jobs.evaluation.lubm.tbox import lubm_tbox
 from jobs.evaluation.peers import PEERS, Absent, find
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, Told, command, told
@@ -180,21 +180,21 @@ class Bench:
         return self.shiq(["check", "--store", str(store), "--insert", str(batch), *_allowed(allow), *quick, *more])
 
     def session(self, store: Path, batches: Sequence[Path], *, single: bool, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Checks in one process with the store open (`jobs.evaluation.bench_worker`): one entry for each batch."""
+        """Checks in one process with the store open (`jobs.evaluation.bench.worker`): one entry for each batch."""
         run = self.folder / "run"
         run.mkdir(parents=True, exist_ok=True)
         task, answer = run / "task.json", run / "answer.json"
         answer.unlink(missing_ok=True)
         told = {"store": str(store), "batches": [str(batch) for batch in batches], "single": single, "allow": list(allow)}
         task.write_text(json.dumps(told), encoding="utf-8")
-        used = self._ours(["jobs.evaluation.bench_worker", str(task), str(answer)])
+        used = self._ours(["jobs.evaluation.bench.worker", str(task), str(answer)])
         if used.expired or used.code or not answer.exists():
             raise NotMeasured(f"a session was stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
         found: list[dict[str, Any]] = json.loads(answer.read_text(encoding="utf-8"))
         return found
 
     def _ours(self, arguments: Sequence[str]) -> Metered:
-        path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        path = os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         # As where shiq is installed: its modules are compiled once, not by each process.
         compiled = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,4 +1,4 @@
-"""One run of ours, in this process: ``python -m jobs.evaluation.evaluate_worker TASK.json ANSWER.json``.
+"""One run of ours, in this process: ``python -m jobs.evaluation.evaluate.worker TASK.json ANSWER.json``.
 
 The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a store), ``confirm`` (put a conflict
 of a batch, a handful of assertions and axioms, to HermiT).

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from jobs.evaluation import uobm_profile as profile
 from jobs.evaluation.generation import GenerationReport, Progress, write_triples
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
-from jobs.evaluation.uobm_department import Writer
-from jobs.evaluation.uobm_people import World
-from jobs.evaluation.uobm_profile import UniversityPlan
-from jobs.evaluation.uobm_tbox import NAMESPACE, uobm_individuals, uobm_tbox
+from jobs.evaluation.uobm import profile
+from jobs.evaluation.uobm.department import Writer
+from jobs.evaluation.uobm.people import World
+from jobs.evaluation.uobm.profile import UniversityPlan
+from jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbox
 from shiq.errors import UsageError
 
 ONTOLOGY = NAMESPACE.rstrip("#")

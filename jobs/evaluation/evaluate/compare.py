@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.evaluation.evaluate_record import BASE, Run
+from jobs.evaluation.evaluate.record import BASE, Run
 
 #: Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to say.
 Arbiter = Callable[[str, str], tuple[bool, str]]

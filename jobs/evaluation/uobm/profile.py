@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jobs.evaluation.draws import dealt, deck, shuffle, stratified
-from jobs.evaluation.uobm_tbox import INTERESTS
+from jobs.evaluation.uobm.tbox import INTERESTS
 
 #: Departments of a university; the first one has those of the reference.
 DEPARTMENTS = (15, 25)

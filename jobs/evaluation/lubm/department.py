@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jobs.evaluation import lubm_profile as profile
 from jobs.evaluation.draws import below, deck, sample, shuffle, stratified
 from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm_tbox import NAMESPACE
+from jobs.evaluation.lubm import profile
+from jobs.evaluation.lubm.tbox import NAMESPACE
 
 
 def predicate(name: str) -> str:

@@ -1,8 +1,8 @@
 """``make bench``: the benchmark's rows, ours and other reasoners in one run, kept as JSON, and what got worse since the last one.
 
-``python -m jobs.evaluation.bench [--rows ROW,…] [--repeats N] [--data DIR] [--log DIR]``. Rows and targets: `bench_rows`. Every
-run is a process of its own, one after the other; each repeat draws batches of its own, from a seed that the log keeps. Figures
-are medians over the repeats. A wrong verdict, or a run of ours that failed, misses every target of its row.
+``python -m jobs.evaluation.bench.run [--rows ROW,…] [--repeats N] [--data DIR] [--log DIR]``. Rows and targets: `rows`. Every run
+is a process of its own, one after the other; each repeat draws batches of its own, from a seed that the log keeps. Figures are
+medians over the repeats. A wrong verdict, or a run of ours that failed, misses every target of its row.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.bench_process import Bench, NotMeasured, Settings
-from jobs.evaluation.bench_record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
-from jobs.evaluation.bench_rows import ROWS, Repeat, Row
-from jobs.evaluation.evaluate_command import write
-from jobs.evaluation.evaluate_record import machine
+from jobs.evaluation.bench.process import Bench, NotMeasured, Settings
+from jobs.evaluation.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
+from jobs.evaluation.bench.rows import ROWS, Repeat, Row
+from jobs.evaluation.evaluate.command import write
+from jobs.evaluation.evaluate.record import machine
 from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
 
@@ -130,7 +130,7 @@ def _rows(names: str) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 unless it could not be run."""
-    parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.bench.run", description=__doc__)
     parser.add_argument("--rows", default="", metavar="ROW,…", help=f"of {', '.join(ROWS)}; default: all")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="how often each row is measured (default: 3)")
     parser.add_argument("--data", type=Path, default=_data(), metavar="DIR", help="real data; else it is generated, but for NPD")

@@ -1,6 +1,6 @@
 """The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints a short table.
 
-``python -m jobs.evaluation.evaluate_command PAGE.html EVALUATION.json…`` makes one page of evaluations that were written earlier.
+``python -m jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of evaluations that were written earlier.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.evaluate import Progress, Settings, evaluate
-from jobs.evaluation.evaluate_record import BASE, Run, problems, runs_of
-from jobs.evaluation.page import page
+from jobs.evaluation.evaluate.page import page
+from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of
+from jobs.evaluation.evaluate.run import Progress, Settings, evaluate
 from shiq.errors import InputError, OperationalError
 
 

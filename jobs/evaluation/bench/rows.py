@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.evaluation.bench_data import Base, sample
-from jobs.evaluation.bench_process import Asked, Bench, Checked, NotMeasured
-from jobs.evaluation.bench_record import Figure
+from jobs.evaluation.bench.data import Base, sample
+from jobs.evaluation.bench.process import Asked, Bench, Checked, NotMeasured
+from jobs.evaluation.bench.record import Figure
 
 #: Insertions in the small batch; assertions that a resident session is asked about one by one.
 SMALL, SINGLE = 1000, 400

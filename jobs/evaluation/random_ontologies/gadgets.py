@@ -1,8 +1,8 @@
 """Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for random knowledge bases.
 
 Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions. Some are cases that criteria
-for leaving assertions out once got wrong. `jobs.evaluation.random_kb` renames them, mixes them with random axioms and assertions,
-thins them out, and splits them into base and batch.
+for leaving assertions out once got wrong. `kb` renames them, mixes them with random axioms and assertions, thins them out, and
+splits them into base and batch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from jobs.evaluation.random_features import parts
+from jobs.evaluation.random_ontologies.features import parts
 from shiq.functional import parse_functional
 from shiq.model import OWL, Assertion, Axiom, Class, ObjectProperty, Signature
 from shiq.model import DataProperty as Property

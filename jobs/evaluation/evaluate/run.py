@@ -1,6 +1,6 @@
 """``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other reasoners do on the same questions.
 
-Every run is a process of its own (`jobs.evaluation.evaluate_process`), one after the other. Ours: a store is built and certified
+Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other. Ours: a store is built and certified
 for each base, then each batch is checked against it, with every criterion and engine. Peers: load, first check and batch in one
 process, or all of it from scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not tried
 again on the same base, unless it crashed at the batch only.
@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from abox_ops.engine import CRITERIA
-from jobs.evaluation import evaluate_data as data
-from jobs.evaluation.evaluate_compare import Comparison, compare
-from jobs.evaluation.evaluate_data import Batch, Dataset
-from jobs.evaluation.evaluate_process import Metered, metered
-from jobs.evaluation.evaluate_record import BASE, INCREMENTAL, OWN, SCHEMA_VERSION, Run, machine, problems
+from jobs.evaluation.evaluate import data
+from jobs.evaluation.evaluate.compare import Comparison, compare
+from jobs.evaluation.evaluate.data import Batch, Dataset
+from jobs.evaluation.evaluate.process import Metered, metered
+from jobs.evaluation.evaluate.record import BASE, INCREMENTAL, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.peers import PEERS, Absent, find
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, command, told
@@ -271,8 +271,8 @@ class _Evaluation:
             "reasoner": self.settings.reasoner,
         }
         given.write_text(json.dumps({**settings, **task}), encoding="utf-8")
-        program = [sys.executable, "-m", "jobs.evaluation.evaluate_worker", str(given), str(answer)]
-        path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        program = [sys.executable, "-m", "jobs.evaluation.evaluate.worker", str(given), str(answer)]
+        path = os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         ran = metered(program, self.settings.limit, folder, {**os.environ, "PYTHONPATH": path})
         if ran.expired or ran.code or not answer.exists():
             return ran, None

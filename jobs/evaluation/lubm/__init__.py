@@ -1,0 +1,1 @@
+"""Our generator of LUBM data, and of batches and faults for it."""

@@ -1,0 +1,1 @@
+"""Random SHIQ(D) knowledge bases for the differential test."""

@@ -1,0 +1,1 @@
+"""Our generator of UOBM data."""
