@@ -92,11 +92,11 @@ def test_a_new_tbox_leaves_what_a_store_built_anew_holds(seed: int, tmp_path: Pa
     kb, other = random_kb(seed), random_kb(seed + 500)
     new = TBox(other.tbox.axioms, other.tbox.signature | kb.tbox.signature)
     data = abox_of(kb.abox)
-    index(kb.tbox, data, tmp_path / "kg", reasoner="own")
-    before = certify_store(tmp_path / "kg", reasoner="own")
+    index(kb.tbox, data, tmp_path / "kg", reasoner="own", max_conflicts=2)
+    before = certify_store(tmp_path / "kg", reasoner="own", max_conflicts=2)
     # The new TBox has properties of its own, which the data might have annotated with.
-    result = certify_store(tmp_path / "kg", new, reasoner="own", allow=("lossy-input",))
-    anew = index(new, data, tmp_path / "anew", reasoner="own")
+    result = certify_store(tmp_path / "kg", new, reasoner="own", max_conflicts=2, allow=("lossy-input",))
+    anew = index(new, data, tmp_path / "anew", reasoner="own", max_conflicts=2)
     assert (result.verdict, len(result.conflicts), len(result.a_add)) == (
         anew.verdict,
         len(anew.conflicts),
