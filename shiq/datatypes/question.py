@@ -9,18 +9,16 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from shiq.clause import DataAtLeast, DataAtMost
-from shiq.datatypes.ranges import holds
+from shiq.datatypes.ranges import Formula, holds
 from shiq.datatypes.setting import Setting, unanimous
 from shiq.datatypes.successors import Label, Limit, Need, Supply, solvable
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.datatypes.worlds import Element
-from shiq.model import OWL, Literal
-
-if TYPE_CHECKING:
-    from shiq.datatypes.theory import DataTheory
+from shiq.model import OWL, DataRange, Literal
+from shiq.roles import RoleBox
 
 TOP: Final = OWL + "topDataProperty"
 BOTTOM: Final = OWL + "bottomDataProperty"
@@ -30,6 +28,18 @@ _NOTHING: Final[Label] = frozenset()
 Part: TypeAlias = tuple[
     Collection[DataAtLeast], Collection[DataAtMost], Collection[tuple[str, Literal]], Collection[tuple[str, Literal]]
 ]
+
+
+class Datatypes(Protocol):
+    """What a question asks of the datatypes: see `DataTheory`."""
+
+    roles: RoleBox
+
+    def value(self, literal: Literal) -> DataValue | IllTyped: ...
+    def formula(self, range: DataRange) -> Formula: ...
+    def size_up_to(self, range: DataRange, limit: float) -> float | None: ...
+    def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None: ...
+    def decided(self, part: Part) -> bool | None: ...
 
 
 def union(parts: Collection[Part]) -> Part:
@@ -42,7 +52,7 @@ class Question:
 
     def __init__(
         self,
-        theory: DataTheory,
+        theory: Datatypes,
         at_least: Collection[DataAtLeast],
         at_most: Collection[DataAtMost],
         values: Collection[tuple[str, Literal]],
