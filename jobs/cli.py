@@ -21,6 +21,7 @@ import click
 
 import shiq
 from jobs.evaluation.generation import GenerationReport, Progress
+from jobs.gate import MODES, UNITS
 from jobs.progress import ProgressLine
 from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS, ENGINES
@@ -247,14 +248,14 @@ def check(
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option(
     "--mode",
-    type=Nearest(["reject", "split"]),
+    type=Nearest(MODES),
     default="reject",
     show_default=True,
     help="What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
 )
 @click.option(
     "--unit",
-    type=Nearest(["triple", "subject", "document"]),
+    type=Nearest(UNITS),
     default="triple",
     show_default=True,
     help="What is set aside with a culprit: it alone, all insertions with its subject, or its file.",

@@ -6,13 +6,12 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from killing import run_and_kill
 from store_content import said
 
 import jobs.store.write
@@ -198,16 +197,7 @@ def test_a_kill_leaves_the_old_store_or_the_new_one(tmp_path: Path) -> None:
         path = tmp_path / f"kg{turn}"
         shutil.copytree(tmp_path / "origin", path)
         command = [sys.executable, "-c", _CHILD, str(path), str(tmp_path / "new.ttl")]
-        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdin is not None
-            assert child.stdout is not None
-            child.stdout.readline()
-            child.stdin.write("go\n")
-            child.stdin.flush()
-            if turn:
-                time.sleep(dice.random() * 0.8)
-                child.send_signal(signal.SIGKILL)
-            child.wait()
+        run_and_kill(command, environment, dice.random() * 0.8 if turn else None)
         with open_store(path) as store:
             assert said(store) == (before if store.snapshot == 1 else after)
             assert store.certificate is not None

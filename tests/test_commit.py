@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from killing import run_and_kill
 from store_content import said
 
 from jobs.evaluation.random_ontologies.kb import random_kb
@@ -127,16 +125,7 @@ def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path
         path = tmp_path / f"kg{turn}"
         write_store(path, TBOX, abox_of(base))
         command = [sys.executable, str(tmp_path / "child.py"), str(path)]
-        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdin is not None
-            assert child.stdout is not None
-            child.stdout.readline()
-            child.stdin.write("go\n")
-            child.stdin.flush()
-            if turn:
-                time.sleep(dice.random() * 0.4)
-                child.send_signal(signal.SIGKILL)
-            child.wait()
+        run_and_kill(command, environment, dice.random() * 0.4 if turn else None)
         with open_store(path) as store:
             found = frozenset(store.export())
             assert found == (old if store.snapshot == 1 else after)

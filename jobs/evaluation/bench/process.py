@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jobs.evaluation.bench.data import DATA_SEED, Base, base
-from jobs.evaluation.evaluate.process import Metered, metered
+from jobs.evaluation.evaluate.process import Metered, metered, own_path
 from jobs.evaluation.generation import GenerationReport
 from jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from jobs.evaluation.lubm.tbox import lubm_tbox
@@ -194,12 +194,11 @@ class Bench:
         return found
 
     def _ours(self, arguments: Sequence[str]) -> Metered:
-        path = os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         # As where shiq is installed: its modules are compiled once, not by each process.
         compiled = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         command = [sys.executable, "-m", *arguments]
-        return metered(command, self.settings.limit, self.folder / "run", {**environment, **compiled, "PYTHONPATH": path})
+        return metered(command, self.settings.limit, self.folder / "run", {**environment, **compiled, "PYTHONPATH": own_path()})
 
     def peer(self, name: str, tbox: Path, abox: Path, batch: Path | None) -> Asked:
         """A peer asked about base and batch (None: the base alone, for a peer that reads one document).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,11 @@ class Metered:
         telling = [line for line in lines if "Exception" in line or "Error" in line or "error" in line]
         said = (telling or lines or [""])[0 if telling else -1][:300]
         return f"exit code {self.code}" + (f": {said}" if said else "")
+
+
+def own_path() -> str:
+    """PYTHONPATH for a process of ours: this copy of the program comes first."""
+    return os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
 
 def metered(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None) -> Metered:

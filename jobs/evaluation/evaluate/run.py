@@ -25,7 +25,7 @@ from abox_ops.engine import CRITERIA
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import Batch, Dataset
-from jobs.evaluation.evaluate.process import Metered, metered
+from jobs.evaluation.evaluate.process import Metered, metered, own_path
 from jobs.evaluation.evaluate.record import BASE, INCREMENTAL, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.peers import PEERS, Absent, find
 from jobs.evaluation.peers.documents import write_document
@@ -272,8 +272,7 @@ class _Evaluation:
         }
         given.write_text(json.dumps({**settings, **task}), encoding="utf-8")
         program = [sys.executable, "-m", "jobs.evaluation.evaluate.worker", str(given), str(answer)]
-        path = os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-        ran = metered(program, self.settings.limit, folder, {**os.environ, "PYTHONPATH": path})
+        ran = metered(program, self.settings.limit, folder, {**os.environ, "PYTHONPATH": own_path()})
         if ran.expired or ran.code or not answer.exists():
             return ran, None
         found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
