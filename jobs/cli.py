@@ -6,132 +6,38 @@ progress and errors to stderr.
 
 from __future__ import annotations
 
-import difflib
-import json
 import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import shiq
+from jobs.commands.options import (
+    Commands,
+    Nearest,
+    common,
+    criterion_option,
+    engine_option,
+    jar_option,
+    master_option,
+    snapshot_option,
+)
+from jobs.commands.running import level as _level
+from jobs.commands.running import write_json as _write_json
 from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.gate import MODES, UNITS
 from jobs.progress import ProgressLine
 from jobs.text import gated_text, report_text, result_text, simplified_text
-from shiq.check import BUILDERS, ENGINES
+from shiq.check import BUILDERS
 from shiq.errors import OperationalError, UsageError
-from shiq.verdict import EXIT_CODES, KINDS
+from shiq.verdict import EXIT_CODES
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Nearest(click.Choice[str]):
-    """A choice that answers an unknown value with the nearest known one."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in self.choices:
-            return str(value)
-        near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
-        self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
-
-
-class Commands(click.Group):
-    """A group that answers an unknown command with the nearest known one."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
-            ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
-        return super().resolve_command(ctx, args)
-
-
-def common(command: F) -> F:
-    """The options that every checking command has."""
-    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
-    for option in reversed(
-        (
-            click.option(
-                "--reasoner",
-                type=Nearest(["auto", "own", "hermit"]),
-                default="auto",
-                show_default=True,
-                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open.",
-            ),
-            click.option(
-                "--allow",
-                type=Nearest(list(KINDS)),
-                multiple=True,
-                metavar="KIND",
-                help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
-            ),
-            click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
-            click.option(
-                "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
-            ),
-            click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
-            click.option(
-                "--max-conflicts",
-                type=click.IntRange(min=0),
-                default=1000,
-                show_default=True,
-                metavar="N",
-                help="How many conflicts to explain; the rest is counted.",
-            ),
-            click.option("-q", "--quiet", is_flag=True, help="No progress."),
-            click.option("-v", "--verbose", is_flag=True, help="More of everything; with errors, where they come from."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-criterion_option = click.option(
-    "--criterion",
-    type=Nearest(["clausal", "model", "definition7", "none"]),
-    default="clausal",
-    show_default=True,
-    help="Which part of the data the check looks at: clausal, model (least; engine memory only), definition7 (as published), "
-    "none (all of it).",
-)
-engine_option = click.option(
-    "--engine",
-    type=Nearest(list(ENGINES)),
-    default="local",
-    show_default=True,
-    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), or "
-    "graphframes (by message passing over the whole graph).",
-)
-snapshot_option = click.option(
-    "--snapshot",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="An older snapshot that the store keeps; `shiq status` lists them.",
-)
-master_option = click.option(
-    "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
-)
-
-
-def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
-    if jar:
-        os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
-
-
-jar_option = click.option(
-    "--graphframes-jar",
-    metavar="JAR",
-    callback=_name_jar,
-    expose_value=False,
-    help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, public Maven is asked.",
-)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -475,29 +381,6 @@ def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more:
         click.echo(result_text(result, verbose=verbose))
     _write_json(json_file, result.to_dict())
     return EXIT_CODES[result.verdict]
-
-
-def _level(quiet: bool, verbose: bool) -> int:
-    return 0 if quiet else 2 if verbose else 1
-
-
-def _write_json(target: str | None, value: dict[str, Any]) -> None:
-    """Writes ``value`` to the file ``target`` atomically, or to stdout for ``-``."""
-    if target is None:
-        return
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    if target == "-":
-        click.echo(text, nl=False)
-        return
-    path = Path(target)
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise OperationalError(
-            f"{target}: cannot be written ({error.strerror})", "Name a file in a directory that exists."
-        ) from error
 
 
 def main(arguments: list[str] | None = None) -> None:

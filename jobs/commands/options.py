@@ -1,0 +1,116 @@
+"""The options that several commands share, and how unknown names are answered."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from shiq.check import ENGINES
+from shiq.verdict import KINDS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Nearest(click.Choice[str]):
+    """A choice that answers an unknown value with the nearest known one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self.choices:
+            return str(value)
+        near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
+        self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
+
+
+class Commands(click.Group):
+    """A group that answers an unknown command with the nearest known one."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
+            ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+
+def common(command: F) -> F:
+    """The options that every checking command has."""
+    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+    for option in reversed(
+        (
+            click.option(
+                "--reasoner",
+                type=Nearest(["auto", "own", "hermit"]),
+                default="auto",
+                show_default=True,
+                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open.",
+            ),
+            click.option(
+                "--allow",
+                type=Nearest(list(KINDS)),
+                multiple=True,
+                metavar="KIND",
+                help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
+            ),
+            click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option(
+                "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
+            ),
+            click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
+            click.option(
+                "--max-conflicts",
+                type=click.IntRange(min=0),
+                default=1000,
+                show_default=True,
+                metavar="N",
+                help="How many conflicts to explain; the rest is counted.",
+            ),
+            click.option("-q", "--quiet", is_flag=True, help="No progress."),
+            click.option("-v", "--verbose", is_flag=True, help="More of everything; with errors, where they come from."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+criterion_option = click.option(
+    "--criterion",
+    type=Nearest(["clausal", "model", "definition7", "none"]),
+    default="clausal",
+    show_default=True,
+    help="Which part of the data the check looks at: clausal, model (least; engine memory only), definition7 (as published), "
+    "none (all of it).",
+)
+engine_option = click.option(
+    "--engine",
+    type=Nearest(list(ENGINES)),
+    default="local",
+    show_default=True,
+    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), or "
+    "graphframes (by message passing over the whole graph).",
+)
+snapshot_option = click.option(
+    "--snapshot",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="An older snapshot that the store keeps; `shiq status` lists them.",
+)
+master_option = click.option(
+    "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
+)
+
+
+def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
+    if jar:
+        os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
+
+
+jar_option = click.option(
+    "--graphframes-jar",
+    metavar="JAR",
+    callback=_name_jar,
+    expose_value=False,
+    help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, public Maven is asked.",
+)
