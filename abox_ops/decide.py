@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from abox_ops.audit import STOPPED, Audit
 from abox_ops.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.reasoner.protocol import Answer, Module, Reasoner
+from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner
 from shiq.verdict import Verdict
 
 
 @dataclass
 class Decider:
     """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules that reached the reasoner,
-    ``shapes`` the distinct ones met. Undetermined answers are not remembered."""
+    ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement in ``audit`` nothing is
+    answered any more."""
 
     reasoner: Reasoner
     progress: Callable[[str, int, int], None] | None = None
     asked: int = 0
     known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
+    audit: Audit | None = None
 
     #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
     BATCH = 500
@@ -34,7 +37,7 @@ class Decider:
         items = list(open_shapes.items())
         for start in range(0, len(items), self.BATCH):
             part = items[start : start + self.BATCH]
-            for (key, _), answer in zip(part, self.reasoner.decide(tbox, [m for _, m in part], timeout)):
+            for (key, _), answer in zip(part, self._asked(tbox, part, timeout)):
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
                     answers[key] = answer
@@ -42,6 +45,23 @@ class Decider:
             if self.progress:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
         return [answers.get(k) or found[k] for k in keys]
+
+    def _asked(self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None) -> Sequence[Answer]:
+        modules = [module for _, module in part]
+        if self.audit is None:
+            return self.reasoner.decide(tbox, modules, timeout)
+        if not self.audit.disagreements:
+            answers = self.reasoner.decide(tbox, modules, timeout)
+            names = self.reasoner.by if isinstance(self.reasoner, Deciding) else [self.reasoner.name] * len(part)
+            drawn = [
+                (module, answer, name)
+                for (shape, module), answer, name in zip(part, answers, names)
+                if self.audit.is_drawn(shape)
+            ]
+            self.audit.examine(tbox, drawn, timeout)
+            if not self.audit.disagreements:
+                return answers
+        return [Answer(Verdict.UNDETERMINED, STOPPED)] * len(part)
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""

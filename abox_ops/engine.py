@@ -75,6 +75,9 @@ class KnowledgeBase(Protocol):
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at most ``most`` of them."""
+
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jobs.evaluation.generation import GenerationReport
 from jobs.gate import REFUSED, Gated
-from shiq.result import Conflict, Result
-from shiq.verdict import INFORMATIVE, Leftover, Verdict
+from shiq.result import Conflict, Evidence, Result, Statistics
+from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
+
+#: Kinds of leftovers that were interpreted, and are told all the same.
+NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class"})
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
@@ -22,7 +25,7 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
         lines += [f"  {part}" for part in result.reason.split("; ")]
     if result.verdict is Verdict.INCONSISTENT:
         lines += _conflicts(result, verbose)
-    lines += _leftovers(result.evidence.leftovers, result.evidence.allowed, verbose)
+    lines += _leftovers(result.evidence, verbose)
     lines += ["", *_figures(result)]
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
@@ -46,7 +49,7 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
     for i, conflict in enumerate(gated.conflicts if verbose else gated.conflicts[:SHOWN], 1):
         lines += ["", *_conflict(i, conflict)]
     if gated.decision == REFUSED:
-        lines += _leftovers(gated.result.evidence.leftovers, gated.result.evidence.allowed, verbose)
+        lines += _leftovers(gated.result.evidence, verbose)
     lines += ["", *_figures(gated.result)]
     if gated.result.committed:
         lines += [f"committed: the store holds snapshot {gated.result.committed}"]
@@ -76,17 +79,25 @@ def _conflict(number: int, conflict: Conflict) -> list[str]:
     return lines
 
 
-def _leftovers(leftovers: tuple[Leftover, ...], allowed: tuple[str, ...], verbose: bool) -> list[str]:
+def _leftovers(evidence: Evidence, verbose: bool) -> list[str]:
+    fail_on = INFORMATIVE if UNINTERPRETED in evidence.fail_on else frozenset(evidence.fail_on)
+    return leftovers_text(evidence.leftovers, evidence.allowed, fail_on, verbose)
+
+
+def leftovers_text(
+    leftovers: Sequence[Leftover], allowed: Collection[str], fail_on: frozenset[str] = frozenset(), verbose: bool = False
+) -> list[str]:
+    """How many leftovers there are of each kind, then the first of them."""
     if not leftovers:
         return []
     kinds = Counter[str]()
     for leftover in leftovers:
         kinds[leftover.kind] += leftover.count
     parts = [
-        f"{count:,} {kind}{' (allowed)' if kind in allowed else ' (for information)' if kind in INFORMATIVE else ''}"
+        f"{count:,} {kind}{' (allowed)' if kind in allowed else ' (for information)' if kind in INFORMATIVE - fail_on else ''}"
         for kind, count in sorted(kinds.items())
     ]
-    lines = ["", f"not interpreted: {', '.join(parts)}"]
+    lines = ["", f"{'not interpreted' if set(kinds) - NOTES else 'to be known'}: {', '.join(parts)}"]
     shown = leftovers if verbose else leftovers[:SHOWN]
     lines += [f"  {_safe(str(leftover))}" + (f" × {leftover.count:,}" if leftover.count > 1 else "") for leftover in shown]
     if len(shown) < len(leftovers):
@@ -99,10 +110,30 @@ def _figures(result: Result) -> list[str]:
     seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
     share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.assertions else ""
     return [
-        f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in",
+        f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in"
+        + _amplification(s),
         f"{s.modules:,} modules of {s.shapes:,} shapes, {s.reasoner_calls:,} put to the reasoner "
         f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
+        *_sent(result.evidence),
+        *result.evidence.notes,
         seconds,
+    ]
+
+
+def _amplification(statistics: Statistics) -> str:
+    """|A_add| for each assertion of the batch."""
+    if not statistics.insertions or statistics.assertions == statistics.insertions:
+        return ""
+    return f" ({statistics.add_set / statistics.insertions:.1f} for each inserted)"
+
+
+def _sent(evidence: Evidence) -> list[str]:
+    sent = evidence.sent
+    if not sent.get("questions"):
+        return []
+    return [
+        f"{sent['questions']:,} questions to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
+        f"{sent['axioms_parsed']:,} seen to be read"
     ]
 
 

@@ -16,9 +16,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from abox_ops.audit import Audit
+from abox_ops.coherence import unsatisfiable_classes
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
@@ -27,14 +30,22 @@ from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import StoreError, UsageError
 from shiq.functional import axiom_text
-from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, Signature, TBox
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataPropertyAssertion,
+    NegativeDataPropertyAssertion,
+    Signature,
+    TBox,
+)
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-from shiq.reasoner import create
-from shiq.reasoner.protocol import Answer, Module, Reasoner
+from shiq.reasoner import AGPL, BACKENDS, create
+from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Conflict, Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, KINDS, Leftover, Verdict
+from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED, Leftover, Verdict, stands_in_the_way
 
 #: Engines by name: where they are found when they are asked for.
 ENGINES: Mapping[str, str] = {
@@ -61,7 +72,9 @@ Progress = Callable[[str, int, int], None]
 class Options:
     """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
-    active."""
+    active; ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for
+    all; ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the
+    AGPL may be asked."""
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -72,6 +85,9 @@ class Options:
     max_conflicts: int = 1000
     progress: Progress | None = None
     master: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    audit: float = 0.0
+    accept_agpl: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (*CRITERIA, MODEL), "criterion")
@@ -83,6 +99,16 @@ class Options:
             )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
+        for kind in self.fail_on:
+            _known(kind, (*KINDS, UNINTERPRETED), "kind")
+        if both := self.allow & self.fail_on:
+            raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+        if not 0 <= self.audit <= 1:
+            raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
+        if self.audit and self.engine == "spark":
+            raise UsageError(
+                "the engine spark decides in its executors, which cannot be audited yet", "Audit with the engine local."
+            )
 
 
 def _known(value: str, among: Iterable[str], what: str) -> None:
@@ -157,7 +183,8 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content.
+    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content;
+    ``sent``: see `Evidence`.
     """
 
     add_set: Sized
@@ -174,6 +201,8 @@ class Found:
     complete: bool
     keys: Mapping[Assertion, tuple[str, ...]] = field(default_factory=dict)
     run: str = ""
+    sent: Mapping[str, int] = field(default_factory=dict)
+    audit: Audit | None = None
 
 
 @runtime_checkable
@@ -207,6 +236,9 @@ def check_insertions(
     max_conflicts: int = 1000,
     progress: Progress | None = None,
     master: str | None = None,
+    fail_on: Collection[str] = (),
+    audit: float = 0.0,
+    accept_agpl: bool = False,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -214,11 +246,24 @@ def check_insertions(
     pyoxigraph Store; ``abox`` may be None, or a store opened by `open_store` (``tbox`` is then ignored if None). With the engine
     ``spark`` a batch may also be a DataFrame, a Parquet or a Delta table: s, p, o [, graph, key]. A base that is not a store is
     certified first. Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way
-    of `consistent`.
+    of `consistent`; ``fail_on`` those that shall, though they are for information. For the other settings see `Options`.
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
-    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master)
+    options = Options(
+        criterion,
+        engine,
+        reasoner,
+        frozenset(allow),
+        timeout,
+        heap,
+        max_conflicts,
+        progress,
+        master,
+        frozenset(fail_on),
+        audit,
+        accept_agpl,
+    )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     with _reasoner(options) as asked:
@@ -321,7 +366,7 @@ class Session:
         self.path = path
         self._is_past = snapshot is not None
         self._store: Any = load(STORE).open_store(path, snapshot)
-        self._deciders: dict[tuple[str, str], Decider] = {}
+        self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[str, KnowledgeBase] = {}
 
     def __enter__(self) -> Session:
@@ -336,7 +381,7 @@ class Session:
     def close(self) -> None:
         """Frees the reasoners and the store; it may be called twice."""
         for decider in self._deciders.values():
-            decider.reasoner.close()
+            close_decider(decider)
         self._deciders.clear()
         self._forget()
         if self._store is not None:
@@ -366,9 +411,11 @@ class Session:
                 "Open the store without naming a snapshot.",
             )
         options = options or Options(**_settings(settings))
-        key = (options.reasoner, options.heap)
+        key = (options.reasoner, options.heap, options.audit, options.accept_agpl)
+        if key in self._deciders and _has_disagreed(self._deciders[key]):
+            close_decider(self._deciders.pop(key))
         if key not in self._deciders:
-            self._deciders[key] = Decider(create(options.reasoner, heap=options.heap))
+            self._deciders[key] = new_decider(options)
         decider = self._deciders[key]
         clock = Clock()
         base = self._base(options)
@@ -536,11 +583,56 @@ def _certify(
     """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6)."""
     empty = load(ENGINES[options.engine]).build(tbox, ABox())
     abox, aside = _well_typed(abox, options)
-    base = Base(tbox, empty, (*leftovers, *aside), {"verdict": Verdict.CONSISTENT.value})
+    if not len(abox) and (refuted := _nothing_at_all(tbox, leftovers, ledger, options, decider, clock)):
+        return refuted
+    told = impossible_classes(empty.simplified.clauses, options)
+    base = Base(tbox, empty, (*leftovers, *aside, *told), {"verdict": Verdict.CONSISTENT.value})
     result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
     conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
+
+
+def _nothing_at_all(
+    tbox: TBox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result | None:
+    """Where there is no individual: what stands in the way of one, since no domain is empty. None if nothing does."""
+    something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
+    base = Base(tbox, load(ENGINES["memory"]).build(tbox, ABox()), leftovers, {"verdict": Verdict.CONSISTENT.value})
+    plain = replace(options, criterion="none", engine="memory")
+    result = _decided(base, something, ABox(), ledger, (), plain, decider, clock)
+    if result.verdict is Verdict.CONSISTENT or not (result.evidence.undecided or result.verdict is Verdict.INCONSISTENT):
+        return None
+    conflicts = tuple(Conflict((), (), c.axioms, "base") for c in result.conflicts)
+    reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
+    evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
+    statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)
+    return replace(result, reason=reason, conflicts=conflicts, evidence=evidence, statistics=statistics, a_add=(), modules=())
+
+
+#: Seconds for finding the classes that can have no member; what is not asked about by then is not told.
+SECONDS_FOR_CLASSES = 5.0
+
+
+def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
+    """A leftover for each class that can have no member, as far as `own` finds them in a short time."""
+    seconds = SECONDS_FOR_CLASSES if options.timeout is None else min(SECONDS_FOR_CLASSES, options.timeout / 4)
+    deadline = time.monotonic() + seconds
+    own = create("own")
+
+    def decide(modules: Sequence[Module]) -> Sequence[Answer]:
+        return own.decide(tbox, modules, max(0.01, deadline - time.monotonic()))
+
+    names, _ = unsatisfiable_classes(tbox, decide, lambda: time.monotonic() > deadline)
+    own.close()
+    return tuple(
+        Leftover("unsatisfiable-class", f"<{name}> can have no member", hint="is an axiom about it wrong?") for name in names
+    )
 
 
 def _insert(
@@ -585,7 +677,7 @@ def _decided(
     clock: Clock,
 ) -> Result:
     deadline = None if options.timeout is None else time.monotonic() + options.timeout
-    asked = decider.asked
+    asked, sent = decider.asked, _sent(decider)
 
     def left() -> float | None:
         return None if deadline is None else max(0.01, deadline - time.monotonic())
@@ -616,7 +708,8 @@ def _decided(
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
-    raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if groups and options.max_conflicts else []
+    explained = groups and options.max_conflicts and not _has_disagreed(decider)
+    raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if explained else []
     clock.stage("explaining")
     found = Found(
         add_set,
@@ -631,8 +724,44 @@ def _decided(
         raw,
         explainer.unexplained if raw else len(groups),
         explainer.complete if groups else True,
+        sent={name: now - sent.get(name, 0) for name, now in _sent(decider).items()},
+        audit=decider.audit,
     )
+    leftovers = (*leftovers, *unmatched_deletions(base.knowledge_base, deletions))
     return _result(base, found, ledger, leftovers, options, clock)
+
+
+class Asserting(Protocol):
+    """Of a knowledge base, what tells of deletions (`abox_ops.engine.KnowledgeBase.absent`)."""
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]: ...
+
+
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
+    """What to say of ``deletions`` that delete nothing."""
+    if not len(deletions):
+        return ()
+    count, some = knowledge_base.absent(deletions, 1)
+    if not count:
+        return ()
+    return (
+        Leftover(
+            "unmatched-deletion",
+            "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
+            text=" ".join(assertion_lines(some[0])),
+            hint="was it spelt otherwise, inferred, or deleted before? Blank nodes of a batch are never those of the base",
+            count=count,
+        ),
+    )
+
+
+def _sent(decider: Decider) -> Mapping[str, int]:
+    counted = decider.reasoner.sent.to_dict() if isinstance(decider.reasoner, Sending) else {}
+    return counted if any(counted.values()) else {}
+
+
+def _has_disagreed(decider: Decider) -> bool:
+    return decider.audit is not None and bool(decider.audit.disagreements)
 
 
 def _result(
@@ -640,7 +769,11 @@ def _result(
 ) -> Result:
     add_set = found.add_set
     everything = (*base.leftovers, *leftovers)
-    verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    disagreements = tuple(found.audit.disagreements) if found.audit else ()
+    if disagreements:
+        verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
+    else:
+        verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
     return Result(
         verdict,
         reason,
@@ -670,8 +803,19 @@ def _result(
             {"contradictory": found.contradictory, **found.decided},
             found.undecided,
             found.run,
+            tuple(sorted(options.fail_on)),
+            found.sent,
+            _notes(found, options),
         ),
+        disagreements=disagreements,
     )
+
+
+def _notes(found: Found, options: Options) -> tuple[str, ...]:
+    notes = [str(found.audit)] if found.audit else []
+    if options.accept_agpl and options.reasoner in AGPL:
+        notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
+    return tuple(notes)
 
 
 def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
@@ -723,11 +867,13 @@ def _verdict(
         reasons.append(_not_certified(base))
     open_kinds = Counter[str]()
     for leftover in leftovers:
-        if leftover.kind not in options.allow and leftover.kind not in INFORMATIVE:
+        if stands_in_the_way(leftover.kind, options.allow, options.fail_on):
             open_kinds[leftover.kind] += leftover.count
     for kind, count in sorted(open_kinds.items()):
         first = next(x for x in leftovers if x.kind == kind)
-        reasons.append(f"{count} × {kind}, first: {first} (--allow {kind} if that is meant)")
+        asked = kind in INFORMATIVE or kind in options.fail_on
+        way_out = "asked for by --fail-on" if asked else f"--allow {kind} if that is meant"
+        reasons.append(f"{count} × {kind}, first: {first} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 
@@ -824,7 +970,25 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
 
 
 def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {**settings, "allow": frozenset(settings.get("allow", ()))}
+    return {**settings, "allow": frozenset(settings.get("allow", ())), "fail_on": frozenset(settings.get("fail_on", ()))}
+
+
+def new_decider(options: Options) -> Decider:
+    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises `UsageError`."""
+    reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
+    if not options.audit:
+        return Decider(reasoner, options.progress)
+    by_hermit = partial(create, "hermit", heap=options.heap)
+    by_own = partial(create, "own")
+    seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}
+    return Decider(reasoner, options.progress, audit=Audit(options.audit, seconds))
+
+
+def close_decider(decider: Decider) -> None:
+    """Frees the reasoners; may be called twice."""
+    decider.reasoner.close()
+    if decider.audit is not None:
+        decider.audit.close()
 
 
 class _reasoner:
@@ -832,12 +996,12 @@ class _reasoner:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._reasoner: Reasoner | None = None
+        self._decider: Decider | None = None
 
     def __enter__(self) -> Decider:
-        self._reasoner = create(self._options.reasoner, heap=self._options.heap)
-        return Decider(self._reasoner, self._options.progress)
+        self._decider = new_decider(self._options)
+        return self._decider
 
     def __exit__(self, *_: object) -> None:
-        if self._reasoner is not None:
-            self._reasoner.close()
+        if self._decider is not None:
+            close_decider(self._decider)

@@ -79,7 +79,10 @@ class Statistics:
 class Evidence:
     """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not interpreted (``leftovers``), which
     kinds were ``allowed``, the criterion, engine and reasoner, the certificate of the base, and how modules were decided.
-    ``run``: the same for the same question about the same store and batch (engine ``spark``)."""
+    ``run``: the same for the same question about the same store and batch (engine ``spark``). ``fail_on``: kinds that were asked
+    to stand in the way. ``sent``: for HermiT, how many questions it was asked in this process, how many axioms were sent with
+    them and how many the OWL API was seen to hold; it is only asked where these are the same. ``notes``: what else is to be known
+    of how the answer came about, for instance a licence that was accepted."""
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -91,6 +94,9 @@ class Evidence:
     decided: Mapping[str, int] = field(default_factory=dict)
     undecided: tuple[str, ...] = ()
     run: str = ""
+    fail_on: tuple[str, ...] = ()
+    sent: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -115,6 +121,9 @@ class Evidence:
             "decided": dict(self.decided),
             "undecided": list(self.undecided),
             **({"run": self.run} if self.run else {}),
+            **({"fail_on": list(self.fail_on)} if self.fail_on else {}),
+            **({"sent": dict(self.sent)} if self.sent else {}),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -125,7 +134,8 @@ class Result:
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
     kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
-    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store.
+    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store;
+    ``disagreements``: modules that two reasoners answer differently (`abox_ops.audit.Disagreement`), if an audit was asked for.
     """
 
     verdict: Verdict
@@ -138,6 +148,7 @@ class Result:
     statistics: Statistics = field(default_factory=Statistics)
     evidence: Evidence = field(default_factory=Evidence)
     committed: int = 0
+    disagreements: tuple[Any, ...] = ()
 
     def raise_for_verdict(self) -> None:
         """Raises `NotConsistent` unless the verdict is CONSISTENT."""

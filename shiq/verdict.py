@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,11 +40,26 @@ KINDS: dict[str, str] = {
     "tbox-axiom": "a TBox axiom among assertions: insertions may not change the TBox",
     "missing-import": "an imported ontology that was not given",
     "lossy-input": "an in-memory object that may have lost or rewritten triples on its way",
+    "without-effect": "triples that every model can meet, however they are meant, and that nothing else uses",
+    "unmatched-deletion": "a deletion of what the base does not assert: it does nothing",
+    "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
 }
 
 
-#: Kinds that are reported but do not stand in the way: the datatype layer leaves undecided whatever rests on an opaque value.
-INFORMATIVE = frozenset({"unknown-datatype"})
+#: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to (``--fail-on KIND``). The
+#: datatype layer leaves undecided whatever rests on an opaque value.
+INFORMATIVE = frozenset({"unknown-datatype", "without-effect", "unmatched-deletion", "unsatisfiable-class"})
+
+#: For ``--fail-on``: every kind.
+UNINTERPRETED = "uninterpreted"
+
+
+def stands_in_the_way(kind: str, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
+    """Whether a leftover of this kind keeps a verdict from being `consistent`. What is allowed by name does not, even where
+    ``fail_on`` holds `UNINTERPRETED`."""
+    if kind in fail_on:
+        return True
+    return kind not in allowed and (kind not in INFORMATIVE or UNINTERPRETED in fail_on)
 
 
 @dataclass(frozen=True, slots=True)

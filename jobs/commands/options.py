@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from shiq.check import ENGINES
-from shiq.verdict import KINDS
+from shiq.reasoner import BACKENDS
+from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +24,17 @@ class Nearest(click.Choice[str]):
             return str(value)
         near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
         self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """0.05, or 5%."""
+    try:
+        share = float(value.strip().removesuffix("%")) / (100 if value.strip().endswith("%") else 1)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no share. Say 0.05 or 5%.", context, parameter) from None
+    if not 0 <= share <= 1:
+        raise click.BadParameter(f"{value!r} is not between 0 and 1 (100%).", context, parameter)
+    return share
 
 
 class Commands(click.Group):
@@ -42,10 +54,21 @@ def common(command: F) -> F:
         (
             click.option(
                 "--reasoner",
-                type=Nearest(["auto", "own", "hermit"]),
+                type=Nearest(list(BACKENDS)),
                 default="auto",
                 show_default=True,
-                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open.",
+                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open; or one "
+                "that you installed: konclude, pellet, openllet.",
+            ),
+            click.option(
+                "--accept-agpl", is_flag=True, help="A reasoner under the AGPL (pellet, openllet) may be asked; it is printed."
+            ),
+            click.option(
+                "--audit",
+                default="0",
+                callback=_share,
+                metavar="SHARE",
+                help="Let a second reasoner decide this share of the shapes again, as 1% or 0.05; a disagreement stops the run.",
             ),
             click.option(
                 "--allow",
@@ -53,6 +76,14 @@ def common(command: F) -> F:
                 multiple=True,
                 metavar="KIND",
                 help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
+            ),
+            click.option(
+                "--fail-on",
+                type=Nearest([UNINTERPRETED, *KINDS]),
+                multiple=True,
+                metavar="KIND",
+                help="Let this kind stand in the way of `consistent` though it is for information only "
+                f"({', '.join(sorted(INFORMATIVE))}); repeatable. {UNINTERPRETED}: every kind that is not allowed.",
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(

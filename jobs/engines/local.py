@@ -12,8 +12,10 @@ Equal to `jobs.engines.memory` on every input; what is done per signature is `ab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -33,7 +35,7 @@ from jobs.rows import ROW_COLUMNS
 from jobs.store import Store
 from shiq.abox import ABox
 from shiq.errors import UsageError
-from shiq.model import Class, TBox
+from shiq.model import Assertion, Class, TBox
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
 
@@ -78,6 +80,11 @@ class LocalKnowledgeBase:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
         after = self.without(deletions, insertions)
         return after._insert(after.whole(insertions), criterion)
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        lacked = self.whole(deletions)
+        return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
     def whole(self, insertions: ABox) -> Whole:
         """The base beside what ``insertions`` bring."""

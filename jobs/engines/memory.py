@@ -164,6 +164,11 @@ class MemoryKnowledgeBase:
         base, inserted = self._less(insertions, deletions)
         return base._insert(inserted, criterion)
 
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        found = [a for a in dict.fromkeys(deletions) if a not in self.assertions]
+        return len(found), found[:most]
+
     def patched(
         self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:

@@ -23,7 +23,7 @@ from jobs.engines.local import LocalKnowledgeBase
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
-from shiq.check import Base, Clock, Found, Options
+from shiq.check import Base, Clock, Found, Options, unmatched_deletions
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
     from jobs.spark.checking import Batch, Closed, Figures
     from jobs.spark.deciding import Decided
+
+
+#: Of more deletions than this it is not looked whether they match anything.
+MOST_DELETIONS = 1_000_000
 
 
 @dataclass(eq=False)
@@ -72,6 +76,10 @@ class SparkKnowledgeBase:
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
         return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`; on the driver."""
+        return self.local.absent(deletions, most)
 
     def close(self) -> None:
         """Lets go what Spark holds for the results given so far."""
@@ -170,7 +178,15 @@ class SparkKnowledgeBase:
             run,
         )
         ledger = added.ledger + (removed.ledger if removed else Counter())
-        return found, ledger, (*added.leftovers, *(removed.leftovers if removed else ()))
+        told_of = () if gone is None else self._unmatched(gone)
+        return found, ledger, (*added.leftovers, *(removed.leftovers if removed else ()), *told_of)
+
+    def _unmatched(self, gone: Any) -> tuple[Leftover, ...]:
+        """What to say of deletions that match nothing; nothing where there are too many to look at here."""
+        from jobs.spark.rows import SCHEMA, abox_of_rows
+
+        rows = gone.frame.select(SCHEMA.names).limit(MOST_DELETIONS + 1).toArrow()
+        return unmatched_deletions(self.local, abox_of_rows(rows)) if len(rows) <= MOST_DELETIONS else ()
 
     def _stored(self, base: Base) -> Store:
         if self.store is None:

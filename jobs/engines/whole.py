@@ -10,10 +10,21 @@ import numpy as np
 
 from jobs.columns import ArrayTable, Columns, Ints, array_table, contained, unique
 from jobs.engines.base import FRESH, Base, Names
-from jobs.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from jobs.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.schema import literal_hash
 from shiq.abox import ABox
-from shiq.model import Assertion, Literal
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
 
 V = TypeVar("V")
 
@@ -162,6 +173,32 @@ class Whole:
     def inserted_complex(self) -> list[Assertion]:
         ordinals = unique(self.inserted["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
+
+    def some_inserted(self, most: int) -> Iterator[Assertion]:
+        """At most ``most`` of each kind of assertion that the batch has and the base has not."""
+        rows = {name: {c: column[:most] for c, column in table.columns.items()} for name, table in self.inserted.items()}
+        names, text = self.names, self.terms_of
+        types = rows["class_assertions"]
+        for individual, cls in zip(text(types["node"]), types["class"].tolist()):
+            yield ClassAssertion(Class(names.classes.values[cls]), individual)
+        data = rows["data_assertions"]
+        for individual, property_, literal in zip(
+            text(data["node"]), data["property"].tolist(), self.literals_of(data["literal"])
+        ):
+            yield DataPropertyAssertion(DataProperty(names.data_properties.values[property_]), individual, literal)
+        edges = self._from_the_front("half_edges", "role", most)
+        for subject, role, value in zip(text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])):
+            yield ObjectPropertyAssertion(ObjectProperty(names.object_properties.values[role // 2]), subject, value)
+        pairs = self._from_the_front("pairs", "kind", most)
+        for subject, kind, value in zip(text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])):
+            yield (SameIndividual if kind == SAME else DifferentIndividuals)(subject, value)
+        yield from self.inserted_complex()[:most]
+
+    def _from_the_front(self, table: str, column: str, most: int) -> Columns:
+        """The rows that are written from the subject on."""
+        columns = self.inserted[table].columns
+        chosen = np.flatnonzero(columns[column] % 2 == 0)[:most]
+        return {name: values[chosen] for name, values in columns.items()}
 
     def nodes(self) -> Ints:
         """Every node of A ∪ A⁺."""

@@ -16,7 +16,7 @@ from shiq.reasoner.limits import check_heap, check_timeout
 if TYPE_CHECKING:
     from shiq.reasoner.protocol import Reasoner
 
-__all__ = ["BACKENDS", "create"]
+__all__ = ["AGPL", "BACKENDS", "create"]
 
 
 def _own(heap: str, timeout: float | None) -> Reasoner:
@@ -45,11 +45,16 @@ BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
 }
 
 
-def create(name: str, *, heap: str = "1g", timeout: float | None = None) -> Reasoner:
+#: Those under the AGPL: asked only where that is accepted.
+AGPL = frozenset({"pellet", "openllet"})
+
+
+def create(name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False) -> Reasoner:
     """The reasoner called ``name``, one of `BACKENDS`.
 
     ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for backends in a JVM.
-    Raises UsageError for an unknown name, with the nearest known one, and for a malformed heap or limit.
+    Raises UsageError for an unknown name, with the nearest known one, for a malformed heap or limit, and for a reasoner under the
+    AGPL unless ``accept_agpl`` says that this is all right; ReasonerError for one that is not installed.
     """
     check_heap(heap)
     check_timeout(timeout)
@@ -58,4 +63,8 @@ def create(name: str, *, heap: str = "1g", timeout: float | None = None) -> Reas
         nearest = difflib.get_close_matches(name.lower(), BACKENDS, n=1, cutoff=0.4)
         known = ", ".join(sorted(BACKENDS))
         raise UsageError(f"unknown reasoner {name!r}", f"Did you mean {nearest[0]}?" if nearest else f"Known are: {known}.")
+    if name in AGPL and not accept_agpl:
+        raise UsageError(
+            f"the reasoner {name} is under the AGPL-3.0", "Say --accept-agpl if that is all right, or use --reasoner hermit."
+        )
     return maker(heap, timeout)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
-from shiq.reasoner.protocol import Answer, Module, Reasoner
+from shiq.reasoner.protocol import Answer, Module, Reasoner, Sending, Sent
 from shiq.verdict import Verdict
 
 
@@ -22,17 +22,26 @@ class AutoReasoner:
         self._own = own
         self._factory = hermit_factory
         self._hermit: Reasoner | None = None
+        self.by: Sequence[str] = ()
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         deadline = None if timeout is None else time.monotonic() + timeout
         answers = list(self._own.decide(tbox, modules, timeout))
+        by = [self._own.name] * len(answers)
         open_questions = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED]
         if open_questions:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             second = self._second_opinions(tbox, [modules[i] for i in open_questions], left)
             for i, answer in zip(open_questions, second):
                 answers[i] = answer if answer.verdict is not Verdict.UNDETERMINED else _both(answers[i], answer)
+                by[i] = "hermit"
+        self.by = tuple(by)
         return answers
+
+    @property
+    def sent(self) -> Sent:
+        """What the second one was sent."""
+        return self._hermit.sent if isinstance(self._hermit, Sending) else Sent()
 
     def close(self) -> None:
         self._own.close()

@@ -20,7 +20,7 @@ from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.owlapi import shared_session
-from shiq.reasoner.protocol import Answer, Module
+from shiq.reasoner.protocol import Answer, Module, Sent
 from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, opaque_in, proxied
 from shiq.reasoner.sending import Document, Unsendable, document, sendable
 from shiq.reasoner.structure import data_of, structural_key
@@ -94,6 +94,7 @@ class HermitReasoner:
         self._heap = heap
         self._timeout = timeout
         self._prepared: dict[int, tuple[weakref.ref[ClausalTBox], _Prepared]] = {}
+        self.sent = Sent()
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an inconsistent lot is halved.
@@ -232,6 +233,7 @@ class HermitReasoner:
             except JvmFailure as failure:
                 return _undetermined(failure)
             else:
+                self.sent.add(sum(d.axioms for d in (*bases, question)), session.parsed)
                 return _CONSISTENT if consistent else _INCONSISTENT
         return _undetermined(reason)
 

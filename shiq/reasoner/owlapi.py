@@ -38,6 +38,8 @@ class OwlApi:
         if get_field(self._configuration, "ignoreUnsupportedDatatypes") is not False:
             raise JvmFailure("HermiT would leave out axioms with unsupported datatypes")
         self._bases: OrderedDict[str, Any] = OrderedDict()
+        #: How many axioms the ontology of the last question held.
+        self.parsed = 0
 
     def consistent(self, bases: Sequence[Document], question: Document) -> bool:
         """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
@@ -59,7 +61,7 @@ class OwlApi:
             ontology = self._parse(question.text, stack)
             for axioms in parsed:
                 self._manager.addAxioms(ontology, axioms)
-            self._compare(ontology, [*bases, question])
+            self.parsed = self._compare(ontology, [*bases, question])
             reasoner = self._reasoner(self._configuration, ontology)
             stack.callback(self.jvm.forget, reasoner)
             stack.callback(reasoner.dispose)
@@ -92,8 +94,9 @@ class OwlApi:
         self._parser.parse(source, ontology)
         return ontology
 
-    def _compare(self, ontology: Any, documents: Sequence[Document]) -> None:
-        axioms = ontology.getLogicalAxiomCount()
+    def _compare(self, ontology: Any, documents: Sequence[Document]) -> int:
+        """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents`` say."""
+        axioms = int(ontology.getLogicalAxiomCount())
         signature = ontology.getSignature()
         names = signature.size()
         self.jvm.forget(signature)
@@ -102,6 +105,7 @@ class OwlApi:
         if axioms != sent_axioms or names != sent_names:
             expected = f"{sent_axioms} axioms about {sent_names} names"
             raise Misread(f"the OWL API read {axioms} axioms about {names} names where {expected} were sent")
+        return axioms
 
 
 _session: OwlApi | None = None

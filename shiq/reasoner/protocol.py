@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from shiq.clause import ClausalTBox
 from shiq.model import Literal
@@ -44,6 +44,39 @@ class Answer:
     verdict: Verdict
     reason: str = ""
     used: frozenset[int] | None = None
+
+
+@dataclass(slots=True)
+class Sent:
+    """What a reasoner outside this code was asked: ``questions`` put to it, axioms and assertions ``sent`` with them, and how
+    many it was seen to hold (``parsed``). No answer counts where these differ."""
+
+    questions: int = 0
+    sent: int = 0
+    parsed: int = 0
+
+    def add(self, sent: int, parsed: int) -> None:
+        """Books one question."""
+        self.questions += 1
+        self.sent += sent
+        self.parsed += parsed
+
+    def to_dict(self) -> dict[str, int]:
+        return {"questions": self.questions, "axioms_sent": self.sent, "axioms_parsed": self.parsed}
+
+
+@runtime_checkable
+class Sending(Protocol):
+    """A reasoner that tells what it sent; ``sent`` grows with every question."""
+
+    sent: Sent
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A reasoner made of several; ``by`` names who gave each answer of the last call."""
+
+    by: Sequence[str]
 
 
 class Reasoner(Protocol):
