@@ -17,6 +17,8 @@ from typing import Any
 import click
 
 import shiq
+from jobs.commands.doctor import doctor
+from jobs.commands.lint import lint
 from jobs.commands.options import (
     Commands,
     Nearest,
@@ -353,6 +355,10 @@ def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], qu
         progress.close()
     click.echo(shown)
     return 0
+
+
+for command in (doctor, lint):
+    cli.add_command(command)
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -26,11 +26,12 @@ from jobs.evaluation.evaluate.process import Metered, metered
 from jobs.evaluation.evaluate.record import Run, problems, runs_of
 from jobs.evaluation.evaluate.run import Settings, evaluate
 from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
-from jobs.evaluation.peers import PEERS, Absent, Found, find, install
+from jobs.evaluation.peers import install
 from jobs.evaluation.peers.documents import assertion, write_document
 from jobs.evaluation.peers.drivers import Question, command, told
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
+from shiq.reasoner.installed import PEERS, Absent, Found, find
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>

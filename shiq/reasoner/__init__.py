@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shiq.errors import UsageError
@@ -37,11 +38,20 @@ def _auto(heap: str, timeout: float | None) -> Reasoner:
     return AutoReasoner(_own(heap, timeout), lambda: _hermit(heap, timeout))
 
 
+def _external(name: str, heap: str, timeout: float | None) -> Reasoner:
+    from shiq.reasoner.external import ExternalReasoner
+
+    return ExternalReasoner(name, heap) if timeout is None else ExternalReasoner(name, heap, timeout)
+
+
 #: name -> maker(heap, timeout)
 BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
     "auto": _auto,
     "own": _own,
     "hermit": _hermit,
+    "konclude": partial(_external, "konclude"),
+    "pellet": partial(_external, "pellet"),
+    "openllet": partial(_external, "openllet"),
 }
 
 

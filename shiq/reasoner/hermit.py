@@ -35,10 +35,6 @@ _CONSISTENT = Answer(Verdict.CONSISTENT)
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 
-def _undetermined(reason: object) -> Answer:
-    return Answer(Verdict.UNDETERMINED, f"hermit: {reason}")
-
-
 @dataclass(frozen=True)
 class _Prepared:
     """A clausal TBox as it is sent: axioms without data as text, axioms with data as values (their proxies differ by lot).
@@ -63,7 +59,7 @@ class _Question:
 
 
 @dataclass(frozen=True)
-class _Budget:
+class Budget:
     """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after deaths of the JVM."""
 
     each: float | None
@@ -103,12 +99,12 @@ class HermitReasoner:
         modules are asked about one by one, so that only those that are to blame stay undetermined; a module at which the JVM
         died by itself is asked about once more.
         """
-        budget = _Budget(self._timeout, None if timeout is None else time.monotonic() + timeout)
+        budget = Budget(self._timeout, None if timeout is None else time.monotonic() + timeout)
         try:
             prepared = self._prepare(tbox)
         except Unsendable as refusal:
-            return [_undetermined(refusal)] * len(modules)
-        answers = [_undetermined("not asked")] * len(modules)
+            return [self._undetermined(refusal)] * len(modules)
+        answers = [self._undetermined("not asked")] * len(modules)
         lot: list[_Question] = []
         size = 0
         for index, module in enumerate(modules):
@@ -145,13 +141,16 @@ class HermitReasoner:
                 sent_axioms, sent_assertions = sendable(*proxied(theory, sent_axioms, sent_assertions, negated_ranges=True))
             question = document([*sent_axioms, *sent_assertions])
         except (OpaqueData, Unsendable) as obstacle:
-            return _undetermined(obstacle)
-        return self._ask((), question, _Budget(self._timeout if timeout is None else timeout))
+            return self._undetermined(obstacle)
+        return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
 
     def close(self) -> None:
         """Lets go of the JVM; it ends when no other HermitReasoner uses it."""
         self._prepared.clear()
         release_jvm(self)
+
+    def _undetermined(self, reason: object) -> Answer:
+        return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
     # --- lots ---------------------------------------------------------------------------------------
 
@@ -159,7 +158,7 @@ class HermitReasoner:
         self,
         prepared: _Prepared,
         lot: Sequence[_Question],
-        budget: _Budget,
+        budget: Budget,
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
@@ -169,7 +168,7 @@ class HermitReasoner:
         if len(lot) == 1:
             answer = self._ask_single(prepared, lot[0], budget)
             if known_inconsistent and answer.verdict is Verdict.CONSISTENT:
-                answer = _undetermined("HermiT contradicts itself: it finds modules inconsistent together, but none by itself")
+                answer = self._undetermined("it contradicts itself: it finds modules inconsistent together, but none by itself")
             answers[lot[0].index] = answer
             return
         joint = _INCONSISTENT if known_inconsistent else self._ask_together(prepared, lot, budget)
@@ -185,10 +184,10 @@ class HermitReasoner:
             innocent = all(answers[question.index].verdict is Verdict.CONSISTENT for question in lot[:half])
             self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
 
-    def _ask_single(self, prepared: _Prepared, question: _Question, budget: _Budget) -> Answer:
-        return self._ask_together(prepared, (question,), _Budget(budget.each, budget.deadline, attempts=2))
+    def _ask_single(self, prepared: _Prepared, question: _Question, budget: Budget) -> Answer:
+        return self._ask_together(prepared, (question,), Budget(budget.each, budget.deadline, attempts=2))
 
-    def _ask_together(self, prepared: _Prepared, lot: Sequence[_Question], budget: _Budget) -> Answer:
+    def _ask_together(self, prepared: _Prepared, lot: Sequence[_Question], budget: Budget) -> Answer:
         """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds say of it."""
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
@@ -201,11 +200,11 @@ class HermitReasoner:
             met = [bounded(theory, assertion, Bound.MET) for assertion in assertions]
             answer = self._ask_exactly(prepared, prepared.bounds[Bound.MET], met, budget)
             if answer.verdict is Verdict.CONSISTENT:
-                return _undetermined(opaque)
+                return self._undetermined(opaque)
         return answer
 
     def _ask_exactly(
-        self, prepared: _Prepared, axioms: Sequence[Axiom], assertions: Sequence[Assertion], budget: _Budget
+        self, prepared: _Prepared, axioms: Sequence[Axiom], assertions: Sequence[Assertion], budget: Budget
     ) -> Answer:
         """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
         bases = [prepared.plain]
@@ -218,10 +217,10 @@ class HermitReasoner:
                 bases.append(document(axioms))
             question = document(assertions)
         except (OpaqueData, Unsendable) as obstacle:
-            return _undetermined(obstacle)
+            return self._undetermined(obstacle)
         return self._ask(bases, question, budget)
 
-    def _ask(self, bases: Sequence[Document], question: Document, budget: _Budget) -> Answer:
+    def _ask(self, bases: Sequence[Document], question: Document, budget: Budget) -> Answer:
         """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""
         reason = ""
         for _ in range(budget.attempts):
@@ -231,11 +230,11 @@ class HermitReasoner:
             except JvmDied as failure:
                 reason = str(failure)
             except JvmFailure as failure:
-                return _undetermined(failure)
+                return self._undetermined(failure)
             else:
                 self.sent.add(sum(d.axioms for d in (*bases, question)), session.parsed)
                 return _CONSISTENT if consistent else _INCONSISTENT
-        return _undetermined(reason)
+        return self._undetermined(reason)
 
     # --- TBoxes -------------------------------------------------------------------------------------
 

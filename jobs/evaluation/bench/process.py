@@ -19,12 +19,12 @@ from jobs.evaluation.evaluate.process import Metered, metered, own_path
 from jobs.evaluation.generation import GenerationReport
 from jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from jobs.evaluation.lubm.tbox import lubm_tbox
-from jobs.evaluation.peers import PEERS, Absent, find
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, Told, command, told
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from jobs.store.manifest import read_manifest
 from shiq.errors import OperationalError
+from shiq.reasoner.installed import PEERS, Absent, find
 
 T = TypeVar("T")
 _VERDICTS = {0: "consistent", 1: "inconsistent", 3: "undetermined"}

@@ -13,7 +13,8 @@ from typing import Any
 from jobs.evaluation.evaluate.compare import Comparison as _Comparison
 from jobs.evaluation.evaluate.compare import wrong_counts
 from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
-from jobs.evaluation.evaluate.record import BASE, INCREMENTAL, OUTCOMES, Run, runs_of
+from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of
+from shiq.reasoner.installed import INCREMENTAL
 
 #: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
 PUBLISHED: Mapping[str, tuple[float, float, str]] = {

@@ -30,9 +30,6 @@ OUTCOMES = {
 }
 VERDICTS = ("consistent", "inconsistent", "undetermined")
 
-#: How a system gets at its answer, by the record's ``engine``.
-INCREMENTAL, SCRATCH = "incremental", "from scratch"
-
 #: The batch of the runs that build and certify the base itself.
 BASE = "base"
 
@@ -41,7 +38,7 @@ BASE = "base"
 class Run:
     """One question to one system, in a process of its own.
 
-    ``criterion``: of ours, None for peers; ``engine``: of ours, or `INCREMENTAL` or `SCRATCH`; ``batch``: its name, or `BASE`.
+    ``criterion``: of ours, None for peers; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`.
     ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``: see
     `shiq.result.Statistics`; None where it does not apply or is not known.
     ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and first check),

@@ -26,13 +26,13 @@ from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import Batch, Dataset
 from jobs.evaluation.evaluate.process import Metered, metered, own_path
-from jobs.evaluation.evaluate.record import BASE, INCREMENTAL, OWN, SCHEMA_VERSION, Run, machine, problems
-from jobs.evaluation.peers import PEERS, Absent, find
+from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, command, told
 from shiq.check import ENGINES
 from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
+from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
 from shiq.reasoner.limits import check_heap
 
 #: Engines that are evaluated unless others are named, as far as they exist.

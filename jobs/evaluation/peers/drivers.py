@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.evaluation.evaluate.process import Metered
-from jobs.evaluation.evaluate.record import INCREMENTAL
-from jobs.evaluation.peers import Found
+from shiq.reasoner.installed import INCREMENTAL, Found
 
 _STAGE = re.compile(r"^peer stage=(\S+) seconds=([\d.]+)(.*)$", re.MULTILINE)
 _PAIR = re.compile(r"(\w+)=(\S+)")

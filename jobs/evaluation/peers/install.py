@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from jobs.evaluation.peers import KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
 from shiq.errors import OperationalError
+from shiq.reasoner.installed import KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
 
 MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"

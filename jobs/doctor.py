@@ -1,0 +1,236 @@
+"""What works on this machine: each finding is ok, warn or fail, and says what to do."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import shiq
+from shiq.errors import OperationalError
+from shiq.verdict import Verdict
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+SCHEMA_VERSION = 1
+
+#: What the program needs, and what some of it needs (by extra).
+NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
+OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark"}
+
+#: Less free disk than this is told.
+FREE_BYTES = 1 << 30
+_JAVA_SECONDS = 20.0
+_JAVA = re.compile(r'version "([^"]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``what`` was looked at, its ``state`` (`OK`, `WARN`, `FAIL`), what was found, and the ``remedy`` where it is not well."""
+
+    what: str
+    state: str
+    found: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        return {"what": self.what, "state": self.state, "found": self.found, "remedy": self.remedy}
+
+
+def examine(*, heap: str = "1g", spark: bool = False, master: str | None = None) -> Iterator[Finding]:
+    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``. Nothing here raises."""
+    parts: list[Callable[[], Iterator[Finding]]] = [_python, _packages, _own, _java, lambda: _hermit(heap), _peers]
+    parts += [_graphframes, *([lambda: _spark(master)] if spark else []), _temporary_folder]
+    for part in parts:
+        try:
+            yield from part()
+        except Exception as error:  # a doctor who falls ill at the bedside helps nobody
+            name = getattr(part, "__name__", "").strip("_<>") or "examination"
+            yield Finding(name, FAIL, f"{type(error).__name__}: {error}", "Please report this with the line above.")
+
+
+def to_dict(findings: list[Finding]) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "state": FAIL if any(f.state == FAIL for f in findings) else OK,
+        "findings": [f.to_dict() for f in findings],
+    }
+
+
+# --- Python ---------------------------------------------------------------------------------------
+
+
+def _python() -> Iterator[Finding]:
+    version = platform.python_version()
+    state = OK if sys.version_info >= (3, 10) else FAIL
+    yield Finding("shiq", OK, shiq.__version__)
+    yield Finding("Python", state, f"{version} at {sys.executable}", "" if state == OK else "Use Python 3.10 or newer.")
+
+
+def _packages() -> Iterator[Finding]:
+    for name in NEEDED:
+        version = _version(name)
+        if version:
+            yield Finding(name, OK, version)
+        else:
+            yield Finding(name, FAIL, "not installed", "Install shiq again: pip install shiq brings it.")
+    for name, extra in OPTIONAL.items():
+        version = _version(name)
+        how = "" if version else f"pip install 'shiq[{extra}]'"
+        yield Finding(name, OK if version else WARN, version or "not installed", how)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+# --- reasoners ------------------------------------------------------------------------------------
+
+
+def _decides(reasoner: Any) -> str:
+    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what it says."""
+    from shiq.model import Class, DisjointClasses, TBox
+    from shiq.reasoner.protocol import Module
+    from simplify import simplify
+
+    clauses = simplify(TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))).clauses
+    one, both = 1, 3
+    answers = reasoner.decide(clauses, [Module((one,), (0,)), Module((both,), (0,))], 60.0)
+    if [a.verdict for a in answers] == [Verdict.CONSISTENT, Verdict.INCONSISTENT]:
+        return ""
+    return "; ".join(a.reason or a.verdict.value for a in answers)
+
+
+def _own() -> Iterator[Finding]:
+    from shiq.reasoner import create
+
+    trouble = _decides(create("own"))
+    remedy = "Please report this: the reasoner of this program answers wrongly." if trouble else ""
+    yield Finding("reasoner own", FAIL if trouble else OK, trouble or "decides a tiny ontology", remedy)
+
+
+def _java() -> Iterator[Finding]:
+    from shiq.reasoner.jvm import find_jars, find_java
+
+    try:
+        java = find_java()
+    except OperationalError as error:
+        yield Finding("Java", WARN, error.message, error.remedy)
+        return
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
+        found = _JAVA.search(said.stderr + said.stdout)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("Java", WARN, f"{java}: {error}", "Try `java -version` in a shell, or set JAVA_HOME.")
+        return
+    version = found[1] if found else "unknown"
+    major = int(version.split(".")[1 if version.startswith("1.") else 0]) if found else 0
+    state = OK if major >= 11 else WARN
+    yield Finding("Java", state, f"{version} at {java}", "" if state == OK else "HermiT and Spark need a Java from 11 on.")
+    try:
+        _, hermit = find_jars()
+        yield Finding("HermiT's jar", OK, str(hermit))
+    except OperationalError as error:
+        yield Finding("HermiT's jar", WARN, error.message, error.remedy)
+
+
+def _hermit(heap: str) -> Iterator[Finding]:
+    from shiq.reasoner import create
+
+    began = time.perf_counter()
+    try:
+        hermit = create("hermit", heap=heap)
+        try:
+            trouble = _decides(hermit)
+        finally:
+            hermit.close()
+    except OperationalError as error:
+        yield Finding("reasoner hermit", WARN, error.message, error.remedy)
+        return
+    well = f"decides a tiny ontology (heap {heap}, {time.perf_counter() - began:.1f} s)"
+    remedy = "Without it `auto` leaves open what `own` cannot decide; look at Java and --heap." if trouble else ""
+    yield Finding("reasoner hermit", WARN if trouble else OK, trouble or well, remedy)
+
+
+def _peers() -> Iterator[Finding]:
+    from shiq.reasoner.installed import PEERS, Absent, find
+
+    for name, peer in PEERS.items():
+        found = find(name)
+        licence = f", {peer.licence}" if peer.is_agpl else ""
+        if isinstance(found, Absent):
+            yield Finding(f"{peer.title} (optional)", OK, f"not there: {found.reason}")
+        else:
+            yield Finding(f"{peer.title} (optional)", OK, f"{found.program}{licence}")
+
+
+# --- Spark ----------------------------------------------------------------------------------------
+
+
+def _graphframes() -> Iterator[Finding]:
+    if not _version("pyspark"):
+        return
+    jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
+    if not jar:
+        yield Finding("GraphFrames' core", OK, "not named; public Maven is asked when the engine graphframes is used")
+    elif Path(jar).is_file():
+        yield Finding("GraphFrames' core", OK, jar)
+    else:
+        yield Finding("GraphFrames' core", WARN, f"SHIQ_GRAPHFRAMES_JAR={jar} is no file", "Name the jar, or unset the variable.")
+
+
+def _spark(master: str | None) -> Iterator[Finding]:
+    if importlib.util.find_spec("pyspark") is None:
+        yield Finding("Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'")
+        return
+    from jobs.spark.session import spark_session, stop
+
+    began = time.perf_counter()
+    try:
+        session, started = spark_session(master=master)
+        try:
+            count = session.range(10).count()
+            said = f"{session.version} at {session.sparkContext.master}, counts to {count} ({time.perf_counter() - began:.1f} s)"
+        finally:
+            if started:
+                stop(session)
+    except Exception as error:
+        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        yield Finding("Spark session", FAIL, first[:300], "Spark needs a JDK 17: look at JAVA_HOME, --master.")
+        return
+    yield Finding("Spark session", OK, said)
+
+
+# --- the machine ----------------------------------------------------------------------------------
+
+
+def _temporary_folder() -> Iterator[Finding]:
+    remedy = "Set TMPDIR to a folder of yours."
+    try:
+        folder = Path(tempfile.gettempdir())
+        with tempfile.TemporaryDirectory(prefix="shiq-doctor-") as made:
+            mode = stat.S_IMODE(os.stat(made).st_mode)
+            (Path(made) / "written").write_bytes(b"x" * 4096)
+    except OSError as error:
+        yield Finding("temporary folder", FAIL, str(error), remedy)
+        return
+    private = not mode & 0o077
+    found = f"{folder}: writable, scratch folders are {'private' if private else f'open to others (mode {mode:o})'}"
+    yield Finding("temporary folder", OK if private else WARN, found, "" if private else remedy)
+    free = shutil.disk_usage(folder).free
+    state = OK if free >= FREE_BYTES else WARN
+    yield Finding("free disk", state, f"{free / 2**30:,.1f} GiB at {folder}", "" if state == OK else "Make room, or set TMPDIR.")

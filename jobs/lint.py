@@ -1,0 +1,117 @@
+"""The ledger of some files: which bucket each triple went into, and what was not interpreted. Nothing is decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shiq.check import Options, empty_tbox, impossible_classes
+from shiq.rdf import read_assertions, read_ontology
+from shiq.verdict import KINDS, Leftover, stands_in_the_way
+from simplify import simplify
+
+SCHEMA_VERSION = 1
+
+#: What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their kind.
+BUCKETS = {
+    "axiom": "axioms",
+    "assertion": "assertions",
+    "declaration": "declarations",
+    "annotation": "annotations, headers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms); ``axioms``, ``assertions``: distinct
+    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from being `consistent`."""
+
+    ledger: Mapping[str, int]
+    axioms: int
+    assertions: int
+    leftovers: tuple[Leftover, ...]
+    blocking: tuple[str, ...]
+    allowed: tuple[str, ...]
+    fail_on: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """How many triples were read; a line that is none counts as one."""
+        return sum(self.ledger.values())
+
+    @property
+    def exit_code(self) -> int:
+        return 3 if self.blocking else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "triples": self.total,
+            "ledger": dict(self.ledger),
+            "axioms": self.axioms,
+            "assertions": self.assertions,
+            "blocking": list(self.blocking),
+            "allowed": list(self.allowed),
+            "fail_on": list(self.fail_on),
+            "leftovers": [
+                {name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count")}
+                for x in self.leftovers
+            ],
+        }
+
+
+def lint(
+    ontology: Sequence[str],
+    data: Sequence[str] = (),
+    *,
+    allow: Collection[str] = (),
+    fail_on: Collection[str] = (),
+    classes: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Lint:
+    """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary. ``classes``: also looks, for a few
+    seconds, which classes can have no member.
+
+    Raises: UsageError, InputError.
+    """
+    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on))
+
+    def reading(source: str, done: int) -> None:
+        if progress is not None:
+            progress(f"reading {source}", done, 0)
+
+    read = read_ontology(list(ontology), progress=reading)
+    ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read.tbox)]
+    assertions = len(read.abox)
+    if data:
+        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms}
+        facts = read_assertions(list(data), read.tbox.signature, progress=reading, **own)  # type: ignore[arg-type]
+        ledger += Counter(facts.ledger)
+        leftovers += facts.leftovers
+        assertions += len(facts.abox)
+    if classes:
+        leftovers += impossible_classes(simplify(read.tbox).clauses, options)
+    met = {leftover.kind for leftover in leftovers}
+    blocking = sorted(kind for kind in met if stands_in_the_way(kind, options.allow, options.fail_on))
+    return Lint(
+        dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
+        len(read.tbox.axioms),
+        assertions,
+        tuple(leftovers),
+        tuple(blocking),
+        tuple(sorted(options.allow)),
+        tuple(sorted(options.fail_on)),
+    )
+
+
+def lint_text(found: Lint) -> list[str]:
+    """The ledger for people: a line for each bucket, the largest first, leftovers last."""
+    width = len(f"{found.total:,}")
+    lines = [f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"]
+    for bucket, count in found.ledger.items():
+        kind = bucket.removeprefix("leftover:")
+        what = f"{kind}: {KINDS[kind]}" if kind in KINDS else BUCKETS.get(bucket, bucket)
+        lines.append(f"{count:>{width},} {what}")
+    return lines
