@@ -29,6 +29,7 @@ from jobs.commands.options import (
     master_option,
     snapshot_option,
 )
+from jobs.commands.repro import repro
 from jobs.commands.running import level as _level
 from jobs.commands.running import write_json as _write_json
 from jobs.evaluation.generation import GenerationReport, Progress
@@ -357,7 +358,7 @@ def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], qu
     return 0
 
 
-for command in (doctor, lint):
+for command in (doctor, lint, repro):
     cli.add_command(command)
 
 
@@ -385,8 +386,20 @@ def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more:
         progress.close()
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
+    _pack(result, options)
     _write_json(json_file, result.to_dict())
     return EXIT_CODES[result.verdict]
+
+
+def _pack(result: shiq.Result, options: dict[str, Any]) -> None:
+    """Writes a reproducer of each disagreement of an audit into the current folder."""
+    if not result.disagreements:
+        return
+    from jobs.repro import of_disagreement, write
+
+    for found in result.disagreements:
+        packed = of_disagreement(found, options)
+        click.echo(f"packed: {write(packed, Path(packed.name))}; please report it (shiq repro run decides it again)", err=True)
 
 
 def main(arguments: list[str] | None = None) -> None:

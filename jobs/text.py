@@ -133,7 +133,7 @@ def _sent(evidence: Evidence) -> list[str]:
         return []
     return [
         f"{sent['questions']:,} questions to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
-        f"{sent['axioms_parsed']:,} seen to be read"
+        + (f"{sent['axioms_parsed']:,} seen to be read" if sent["axioms_parsed"] else "how many it read it does not say")
     ]
 
 

@@ -43,6 +43,7 @@ from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import AGPL, BACKENDS, create
+from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Conflict, Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED, Leftover, Verdict, stands_in_the_way
@@ -455,6 +456,11 @@ class Session:
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
 
+    def read(self, insertions: object, deletions: object = None) -> Batch:
+        """A batch as `check` reads it."""
+        options = Options()
+        return _read(self._base(options), insertions, deletions, options)
+
     def knowledge_base(self, engine: str) -> KnowledgeBase:
         """The store as ``engine`` holds it for this session."""
         if engine not in self._knowledge_bases:
@@ -616,14 +622,14 @@ def _nothing_at_all(
 
 
 #: Seconds for finding the classes that can have no member; what is not asked about by then is not told.
-SECONDS_FOR_CLASSES = 5.0
+SECONDS_FOR_CLASSES = 2.0
 
 
 def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
     """A leftover for each class that can have no member, as far as `own` finds them in a short time."""
     seconds = SECONDS_FOR_CLASSES if options.timeout is None else min(SECONDS_FOR_CLASSES, options.timeout / 4)
     deadline = time.monotonic() + seconds
-    own = create("own")
+    own = OwnReasoner(steps=2_000)
 
     def decide(modules: Sequence[Module]) -> Sequence[Answer]:
         return own.decide(tbox, modules, max(0.01, deadline - time.monotonic()))

@@ -1,0 +1,70 @@
+"""``shiq repro``: a module as a zip that somebody else can decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jobs.commands.options import Commands
+
+
+@click.group(cls=Commands)
+def repro() -> None:
+    """Pack a module of a check for a bug report, or decide a packed one again."""
+
+
+@repro.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.option("--insert", "-i", "insertions", multiple=True, required=True, help="File of insertions; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option("--module", "number", type=click.IntRange(min=0), default=0, show_default=True, help="Which module of the check.")
+@click.option("--individual", default="", metavar="IRI", help="The module that this individual is in, instead.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
+@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
+def pack(
+    store: str,
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    number: int,
+    individual: str,
+    output: Path,
+    heap: str,
+    timeout: float | None,
+) -> int:
+    """Pack one module of a check, with what both reasoners say of it.
+
+    \b
+    shiq repro pack --store kg/ --insert tonight.nt --individual urn:it -o bug.zip
+    """
+    from dataclasses import replace
+
+    from jobs.repro import module_of_batch, replay, reproducer, write
+
+    tbox, module = module_of_batch(store, insertions, deletions, number=number, individual=individual.strip("<>"))
+    packed = reproducer(tbox, module, {}, {"heap": heap, "timeout": timeout})
+    answers = replay(packed, heap=heap, timeout=timeout)
+    packed = replace(packed, answers={name: (a.verdict.value, a.reason) for name, a in answers.items()})
+    write(packed, output)
+    click.echo(f"{output}: {len(module.positive)} individuals, {'; '.join(f'{n} {v}' for n, (v, _) in packed.answers.items())}")
+    return 0
+
+
+@repro.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
+def run(file: Path, heap: str, timeout: float | None) -> int:
+    """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do not, 3 if one is undecided."""
+    from jobs.repro import read, replay
+    from shiq.verdict import Verdict
+
+    packed = read(file)
+    for name, (verdict, reason) in packed.answers.items():
+        click.echo(f"then  {name}: {verdict}{f' ({reason})' if reason else ''}")
+    answers = replay(packed, heap=heap, timeout=timeout)
+    for name, answer in answers.items():
+        click.echo(f"now   {name}: {answer.verdict.value}{f' ({answer.reason})' if answer.reason else ''}")
+    verdicts = {answer.verdict for answer in answers.values()}
+    return 3 if Verdict.UNDETERMINED in verdicts else 0 if len(verdicts) == 1 else 1

@@ -1,0 +1,196 @@
+"""A module packed so that somebody else can decide it: the ontology as text, what was answered, and how to run it.
+
+A reproducer is a zip of text files; nothing in it is ever run or unpickled. The ontology is the clauses and the module written
+back (`shiq.clause_axioms`), so it holds neither more of the data than the module, nor less of the TBox than was decided with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import shiq
+from abox_ops.audit import Disagreement
+from abox_ops.engine import NamedModule
+from shiq.check import Session, certify
+from shiq.clause import ClausalTBox
+from shiq.clause_axioms import clause_axioms, module_assertions
+from shiq.errors import InputError, OperationalError, UsageError
+from shiq.functional import ontology_text
+from shiq.rdf import read_ontology
+from shiq.reasoner import create
+from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.protocol import Answer, Module
+from shiq.verdict import Verdict
+from simplify.fresh import PREFIX
+
+SCHEMA_VERSION = 1
+ONTOLOGY, ANSWERS, README = "ontology.ofn", "answers.json", "README.txt"
+
+#: A larger member is not read: a reproducer is one module.
+MOST_BYTES = 64 << 20
+
+#: What fresh names begin with in a reproducer: those of `simplify` are refused as input.
+_RENAMED = "urn:repro:fresh:"
+_INDIVIDUAL = "urn:repro:"
+
+_HOW = """A module of a knowledge base, packed by shiq {version}.
+
+{file}: the TBox as it was decided, written back from clauses, and the assertions of the module (OWL 2 functional syntax).
+{answers}: what each reasoner said of it, the versions, and the options.
+
+Decide it again with both reasoners:      shiq repro run THIS.zip
+Or with any OWL 2 DL reasoner:            unzip THIS.zip, and ask whether {file} is consistent.
+"""
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """``text``: the ontology; ``answers``: by reasoner, a verdict and a reason; ``versions`` and ``options`` of the run."""
+
+    text: str
+    answers: Mapping[str, tuple[str, str]]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The same for the same module and TBox."""
+        return f"shiq-repro-{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.zip"
+
+    def is_disputed(self) -> bool:
+        """Whether two reasoners that decided it disagree."""
+        return len({verdict for verdict, _ in self.answers.values() if verdict != Verdict.UNDETERMINED.value}) > 1
+
+
+def reproducer(
+    tbox: ClausalTBox, module: Module, answers: Mapping[str, Answer], options: Mapping[str, Any] | None = None
+) -> Reproducer:
+    """What to pack of a module over ``tbox`` and of what was said of it."""
+    text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, _INDIVIDUAL)).replace(PREFIX, _RENAMED)
+    said = {name: (answer.verdict.value, answer.reason) for name, answer in answers.items()}
+    return Reproducer(text, said, versions(), dict(options or {}))
+
+
+def of_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
+    """What to pack of an audit's disagreement."""
+    return reproducer(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
+
+
+def versions() -> dict[str, str]:
+    """Of what takes part in an answer."""
+    found = {"shiq": shiq.__version__, "python": platform.python_version(), "platform": platform.platform()}
+    for package in ("owlready2", "py4j", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def write(packed: Reproducer, target: Path) -> Path:
+    """Writes the zip in one step. Raises OperationalError where that cannot be."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "answers": {name: {"verdict": verdict, "reason": reason} for name, (verdict, reason) in packed.answers.items()},
+        "versions": dict(packed.versions),
+        "options": dict(packed.options),
+    }
+    members = {
+        README: _HOW.format(version=packed.versions.get("shiq", "?"), file=ONTOLOGY, answers=ANSWERS),
+        ONTOLOGY: packed.text,
+        ANSWERS: json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n",
+    }
+    try:
+        with (
+            tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name, text in members.items():
+                # Without the time of day, so that the same reproducer is the same file.
+                archive.writestr(zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED)
+        os.replace(file.name, target)
+    except OSError as error:
+        raise OperationalError(f"{target}: cannot be written ({error.strerror})", "Name a file in a folder of yours.") from error
+    return target
+
+
+def read(source: Path) -> Reproducer:
+    """A zip that `write` wrote. Raises InputError for anything else."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            text, document = (_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
+        found = json.loads(document)
+        if found["schema_version"] != SCHEMA_VERSION:
+            raise InputError(f"{source}: a reproducer of version {found['schema_version']}", "Use the shiq that wrote it.")
+        answers = {name: (str(said["verdict"]), str(said["reason"])) for name, said in found["answers"].items()}
+        return Reproducer(text, answers, found["versions"], found["options"])
+    except OSError as error:
+        raise InputError(
+            f"{source}: cannot be read ({error.strerror or error})", "Name a file that `shiq repro` wrote."
+        ) from error
+    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{source}: no reproducer ({error})", "Name a file that `shiq repro` wrote.") from error
+
+
+def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
+    if archive.getinfo(name).file_size > MOST_BYTES:
+        raise InputError(f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module.")
+    with archive.open(name) as member:
+        return member.read(MOST_BYTES + 1)[:MOST_BYTES].decode("utf-8", "surrogatepass")
+
+
+# --- deciding -------------------------------------------------------------------------------------
+
+
+def replay(packed: Reproducer, *, heap: str = "1g", timeout: float | None = None) -> dict[str, Answer]:
+    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT from scratch."""
+    with tempfile.TemporaryDirectory(prefix="shiq-repro-") as folder:
+        path = Path(folder) / ONTOLOGY
+        path.write_text(packed.text, encoding="utf-8", errors="surrogatepass")
+        reading = read_ontology([path])
+        result = certify(path, reasoner="own", engine="memory", criterion="none", max_conflicts=0, timeout=timeout)
+    answers = {"own": Answer(result.verdict, result.reason)}
+    hermit = create("hermit", heap=heap)
+    assert isinstance(hermit, HermitReasoner)
+    try:
+        answers["hermit"] = hermit.consistent(reading.tbox.axioms, list(reading.abox), timeout or 300.0)
+    except OperationalError as error:
+        answers["hermit"] = Answer(Verdict.UNDETERMINED, error.message)
+    finally:
+        hermit.close()
+    return answers
+
+
+def module_of_batch(
+    store: str, insertions: Sequence[str], deletions: Sequence[str], *, number: int = 0, individual: str = ""
+) -> tuple[ClausalTBox, Module]:
+    """The module of a check, by its number or by an ``individual`` in it. Raises UsageError where there is none."""
+    with Session(Path(store)) as session:
+        batch = session.read(list(insertions), list(deletions))
+        add_set = session.knowledge_base("local").add_set(batch.insertions, batch.deletions)
+        found: NamedModule = _chosen(add_set.modules, number, individual)
+        return add_set.tbox, found.module
+
+
+def _chosen(modules: Sequence[NamedModule], number: int, individual: str) -> NamedModule:
+    if individual:
+        for module in modules:
+            if any(individual in element for element in module.elements):
+                return module
+        raise UsageError(f"<{individual}> is in none of the {len(modules)} modules of this check", "Is it spelt as in the data?")
+    if not 0 <= number < len(modules):
+        raise UsageError(f"there is no module {number}: this check has {len(modules)}", "They are counted from 0.")
+    return modules[number]
