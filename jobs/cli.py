@@ -106,6 +106,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: A
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
+@click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
 @snapshot_option
 @criterion_option
 @engine_option
@@ -119,6 +120,7 @@ def check(
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
     commit: bool,
+    require_nonempty: bool,
     snapshot: int | None,
     **options: Any,
 ) -> int:
@@ -141,6 +143,8 @@ def check(
         raise click.UsageError("A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.")
     if not insertions and not deletions:
         raise click.UsageError("Nothing to check: give --insert, --delete or both.")
+
+    options["require_nonempty"] = require_nonempty
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         if store is None:

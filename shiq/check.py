@@ -28,7 +28,7 @@ from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowled
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.errors import StoreError, UsageError
+from shiq.errors import InputError, StoreError, UsageError
 from shiq.functional import axiom_text
 from shiq.model import (
     Assertion,
@@ -75,7 +75,7 @@ class Options:
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
     active; ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for
     all; ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the
-    AGPL may be asked."""
+    AGPL may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`."""
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -89,6 +89,7 @@ class Options:
     fail_on: frozenset[str] = frozenset()
     audit: float = 0.0
     accept_agpl: bool = False
+    require_nonempty: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (*CRITERIA, MODEL), "criterion")
@@ -240,6 +241,7 @@ def check_insertions(
     fail_on: Collection[str] = (),
     audit: float = 0.0,
     accept_agpl: bool = False,
+    require_nonempty: bool = False,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -264,6 +266,7 @@ def check_insertions(
         frozenset(fail_on),
         audit,
         accept_agpl,
+        require_nonempty,
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
@@ -649,6 +652,7 @@ def _insert(
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
         far, counts, told = base.knowledge_base.check(base, _sources(insertions), _sources(deletions), options, decider, clock)
+        _refuse_nothing(counts, options)
         return _result(base, far, counts, told, options, clock)
     batch = _read(base, insertions, deletions, options)
     clock.stage("reading the batch")
@@ -663,13 +667,21 @@ def _read(base: Base, insertions: object, deletions: object, options: Options) -
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
     added = _assertions(_sources(insertions), reading, options, f"i{base.scope}")
     removed = _assertions(_sources(deletions), reading, options, f"d{base.scope}")
+    ledger = Counter(added.ledger) + Counter(removed.ledger)
+    _refuse_nothing(ledger, options)
     abox, aside = _well_typed(added.abox, options)
     return Batch(
         abox,
         removed.abox,
         (*added.leftovers, *removed.leftovers, *aside),
-        Counter(added.ledger) + Counter(removed.ledger),
+        ledger,
     )
+
+
+def _refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
+    """Raises InputError for a batch of nothing where one is not wanted."""
+    if options.require_nonempty and not sum(ledger.values()):
+        raise InputError("the batch holds nothing", "Did its source break off? Without --require-nonempty it is consistent.")
 
 
 def _decided(

@@ -265,7 +265,7 @@ def test_installed_reasoners_answer_as_own_does(name: str) -> None:
     if isinstance(find(name), Absent):
         pytest.skip(f"{name} is not installed")
     tbox = simplify(HARD).clauses
-    modules = [Module((mask,), (0,)) for mask in range(1, 1 << min(4, len(tbox.atoms)))]
+    modules = [Module((mask,), (0,)) for mask in (1, 2, 3)]
     reasoner = create(name, accept_agpl=True)
     assert isinstance(reasoner, ExternalReasoner)
     found = reasoner.decide(tbox, modules)
