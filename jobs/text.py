@@ -99,7 +99,11 @@ def leftovers_text(
     ]
     lines = ["", f"{'not interpreted' if set(kinds) - NOTES else 'to be known'}: {', '.join(parts)}"]
     shown = leftovers if verbose else leftovers[:SHOWN]
-    lines += [f"  {_safe(str(leftover))}" + (f" × {leftover.count:,}" if leftover.count > 1 else "") for leftover in shown]
+    for leftover in shown:
+        times = f" × {leftover.count:,}" if leftover.count > 1 else ""
+        # Where there is no line to look at, the text is all that says what is meant.
+        text = f": {leftover.text}" if leftover.text and not leftover.line else ""
+        lines.append(f"  {_safe(str(leftover))}{times}{_safe(text)}")
     if len(shown) < len(leftovers):
         lines.append(f"  … {len(leftovers) - len(shown):,} more: -v shows them.")
     return lines

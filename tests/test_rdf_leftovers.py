@@ -118,8 +118,7 @@ def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, tex
 @pytest.mark.parametrize(
     "text",
     [
-        ":p a owl:FunctionalProperty .",
-        ":p rdfs:domain :Cat .",
+        ":p owl:inverseOf :q .",
         ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 1 ] .",
     ],
 )
@@ -215,7 +214,7 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ":likes owl:propertyChainAxiom ( :likes ) .",
         ":likes owl:inverseOf [ owl:inverseOf [ owl:inverseOf :likes ] ] .",
         ":a owl:sameAs 5 .",
-        ":Cat owl:sameAs :Dog .",
+        ":Cat owl:sameAs :a .",
         "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :likes .",
         "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :age ; owl:targetValue :b .",
         "[] a owl:AllDifferent .",
@@ -285,6 +284,29 @@ def test_structures_that_nothing_uses(tmp_path: Path) -> None:
     reading = turtle(tmp_path, text)
     assert [leftover.count for leftover in reading.leftovers] == [5, 3]
     assert {leftover.kind for leftover in reading.leftovers} == {"unattached"}
+
+
+def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -> None:
+    idle = (
+        ":p owl:equivalentProperty :q .",
+        ":p a owl:FunctionalProperty ; rdfs:subPropertyOf :q .",
+        ":Cat owl:sameAs :Dog .",
+        "_:b a owl:Class ; owl:intersectionOf ( :Cat [ a owl:Class ; owl:unionOf ( _:b :Dog ) ] ) .",
+    )
+    for text in idle:
+        reading = turtle(tmp_path, DECLARED + text)
+        assert set(kinds(reading)) == {"without-effect"}, text
+        assert not reading.tbox.axioms
+    used = (
+        ":p owl:equivalentProperty :q . :q rdfs:subPropertyOf :r . :a :r :b .",
+        ":p a owl:FunctionalProperty . :Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :odd ] .",
+        "_:b a owl:Class ; owl:complementOf _:b .",
+        "_:b a owl:Class ; owl:unionOf ( :Cat [ owl:complementOf _:b ] ) .",
+        "_:b owl:unionOf ( :Cat :Dog ) .",
+        ":likes a owl:FunctionalProperty . :p rdfs:subPropertyOf [] .",
+    )
+    for text in used:
+        assert "without-effect" not in kinds(turtle(tmp_path, DECLARED + text)), text
 
 
 def test_rules_are_outside(tmp_path: Path) -> None:

@@ -233,13 +233,14 @@ def test_a_program_that_is_missing_is_said(run: Run, hard: Path, monkeypatch: py
     assert (code, "/nowhere/Konclude" in err) == (4, True)
 
 
+PARSED = "echo '{info} 1 >> Ontology parsed in 1 ms.'"
+CONSISTENT = f"{PARSED}; echo \"{{info}} 1 >> Ontology 'x' is consistent.\""
 #: Programs that behave as Konclude has been seen to: `consistent` with exit code 0 whatever they were given.
 LIARS = {
-    "says consistent": "echo '{info} 1 >> Ontology parsed in 1 ms.'; echo \"{info} 1 >> Ontology 'x' is consistent.\"",
-    "says inconsistent": "echo '{info} 1 >> Ontology parsed in 1 ms.'; echo \"{info} 1 >> Ontology 'x' is inconsistent.\"",
-    "reports an error": "echo '{error} 1 >> no such file'; echo '{info} 1 >> Ontology parsed in 1 ms.'; "
-    "echo \"{info} 1 >> Ontology 'x' is consistent.\"",
-    "dies after the verdict": "echo '{info} 1 >> Ontology parsed in 1 ms.'; echo \"{info} 1 >> Ontology 'x' is consistent.\"; kill -9 $$",
+    "says consistent": CONSISTENT,
+    "says inconsistent": CONSISTENT.replace("consistent", "inconsistent"),
+    "reports an error": f"echo '{{error}} 1 >> no such file'; {CONSISTENT}",
+    "dies after the verdict": f"{CONSISTENT}; kill -9 $$",
     "says nothing": "true",
     "hangs": "sleep 100",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +42,7 @@ from shiq.model import (
     SameIndividual,
     TBox,
 )
-from shiq.verdict import Leftover
+from shiq.verdict import Leftover, Verdict
 
 
 def open_store(path: Path, snapshot: int | None = None) -> Store:
@@ -89,7 +90,13 @@ class Store:
 
     @property
     def certificate(self) -> Certificate | None:
-        return self.manifest.certificate
+        """What is certified of this TBox and this snapshot; one that speaks of others certifies nothing."""
+        found = self.manifest.certificate
+        if found is None or (found.tbox_hash, found.snapshot) == (self.tbox_hash, self.snapshot):
+            return found
+        what = "snapshot" if found.tbox_hash == self.tbox_hash else "TBox"
+        reason = f"the certificate in the store is about another {what} than the store holds"
+        return replace(found, verdict=Verdict.UNDETERMINED, reason=reason)
 
     @property
     def snapshot(self) -> int:

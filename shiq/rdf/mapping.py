@@ -104,13 +104,13 @@ class Failure:
 @dataclass
 class Mapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
-    are taken as they stand, but were probably meant otherwise, and why."""
+    are taken as they stand, but were probably meant otherwise: what kind of leftover that is, and why."""
 
     axioms: list[Mapped[Axiom]] = field(default_factory=list)
     assertions: list[Mapped[Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[Mapped[Assertion], str]] = field(default_factory=list)
+    suspects: list[tuple[Mapped[Assertion], str, str]] = field(default_factory=list)
 
 
 def map_graph(
@@ -390,12 +390,15 @@ class _Mapper:
         self._check_pair(item, subject, str(value), "owl:differentFrom")
 
     def _check_pair(self, item: Mapped[Assertion], first: str, second: str, name: str) -> None:
-        """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
+        """A class is an individual too if need be; but where nothing else says so, more was probably meant. Between two of them
+        it is met by any model: nothing else is said of these individuals."""
         suspects = [
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
         if len(suspects) == 2 or (suspects and self.whole):
-            self.result.suspects.append((item, f"{name} relates individuals, and {shown(suspects[0])} is a class or property"))
+            kind = "without-effect" if len(suspects) == 2 else "malformed"
+            message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
+            self.result.suspects.append((item, kind, message))
 
 
 _Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]

@@ -27,6 +27,7 @@ from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import build_graph
+from shiq.rdf.idle import idle_properties, is_idle_expression
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
@@ -165,21 +166,29 @@ class _Reader:
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])
         inside, reported = split_assertions(list(values), axioms)
         findings = _findings(reported)
-        for item, message in mapping.suspects:
+        for item, kind, message in mapping.suspects:
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
-            findings[item.value].append(("malformed", message, hint))
+            findings[item.value].append((kind, message, hint))
         for value, finding in _unknown_names(values, known):
             findings[value].append(finding)
         accounts.settle(stated, mapping.assertions, "assertion", findings)
         graph.assign(mapping.annotations, "annotation")
+        unknown = [failure.main for failure in mapping.failures if failure.kind == "undeclared"]
+        idle = idle_properties(graph, unknown, lambda name: _is_predicate(self.triples, name)) if unknown else set()
         for failure in mapping.failures:
-            accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
+            kind = "without-effect" if failure.main in idle else failure.kind
+            accounts.fail(failure.main, (kind, failure.message, failure.hint))
         for main, indexes in self.reified:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
         for group in unattached(graph):
             if count := sum(graph.copies[i] for i in group):
                 message = "triples of a class expression or list that no axiom uses"
-                accounts.leave("unattached", message, group[0], count=count)
+                kind = "unattached"
+                if is_idle_expression(graph, group):
+                    kind = "without-effect"
+                    for i in group:
+                        graph.bucket[i] = f"leftover:{kind}"
+                accounts.leave(kind, message, group[0], count=count)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
         counts = self.loaded.ledger
@@ -193,6 +202,10 @@ class _Reader:
             tuple(self.loaded.sources),
             self.ontologies,
         )
+
+
+def _is_predicate(triples: Triples, name: str) -> bool:
+    return name in triples.ids and bool((column(triples.predicate) == triples.ids[name]).any())
 
 
 def _versions(triples: Triples) -> set[str]:
