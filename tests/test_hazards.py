@@ -1,7 +1,7 @@
 """Bad inputs, and what a check makes of them: one test for each row of a table of hazards that users of other tools have met.
 
 Where an input cannot be understood, nothing here may end with exit code 0 and `consistent`. Formats, archives and documents have
-their own hazards, tested with the reading of inputs.
+their own hazards, tested with the reading of inputs; lost executors (row 67) are tested with the engine `spark`.
 """
 
 from __future__ import annotations
@@ -410,6 +410,12 @@ def test_58_explaining_is_bounded_in_time(tmp_path: Path) -> None:
 
 
 # --- the machine ----------------------------------------------------------------------------------
+
+
+def test_62_a_page_in_place_of_data(insert: Run) -> None:
+    """Endpoints are not read; what was saved from one in place of data, with status 200, is refused."""
+    code, said = insert("<!DOCTYPE html><html><body>502 Bad Gateway</body></html>\n")
+    assert (code, "batch.nt" in said) == (4, True)
 
 
 def test_63_no_java(insert: Run, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
