@@ -781,7 +781,12 @@ def _decided(
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
     explained = groups and options.max_conflicts and not _has_disagreed(decider)
-    raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if explained else []
+    # The many small questions of explaining are not audited: the verdict does not rest on them.
+    audit, decider.audit = decider.audit, None
+    try:
+        raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if explained else []
+    finally:
+        decider.audit = audit
     clock.stage("explaining")
     found = Found(
         add_set,
