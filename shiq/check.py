@@ -44,6 +44,9 @@ ENGINES: Mapping[str, str] = {
     "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
 
+#: The criterion that looks at least of those to be had.
+AUTO = "auto"
+
 #: Engines that have the criterion `model`.
 MODEL_ENGINES = ("local", "memory")
 
@@ -59,11 +62,12 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
+    ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
     active."""
 
-    criterion: str = "clausal"
+    criterion: str = "auto"
     engine: str = "local"
     reasoner: str = "auto"
     allow: frozenset[str] = frozenset()
@@ -74,7 +78,7 @@ class Options:
     master: str | None = None
 
     def __post_init__(self) -> None:
-        _known(self.criterion, (*CRITERIA, MODEL), "criterion")
+        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
         if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
             raise UsageError(
@@ -97,6 +101,15 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
+
+
+def resolved(options: Options, knowledge_base: object, has_deletions: bool) -> Options:
+    """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
+    that it rests on, which deletions would make anew."""
+    if options.criterion != AUTO:
+        return options
+    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    return replace(options, criterion=MODEL if is_known and not has_deletions else "clausal")
 
 
 @dataclass
@@ -198,7 +211,7 @@ def check_insertions(
     insertions: object = None,
     deletions: object = None,
     *,
-    criterion: str = "clausal",
+    criterion: str = "auto",
     engine: str = "local",
     reasoner: str = "auto",
     allow: Collection[str] = (),
@@ -383,6 +396,7 @@ class Session:
         batch = _read(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
+            options = resolved(options, base.knowledge_base, True)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
             result = _result(base, found, batch.ledger, batch.leftovers, options, clock)
@@ -402,6 +416,7 @@ class Session:
                 checked=opened.identity,
                 certificate=_certificate(result, options),
                 opened=opened,
+                patch=getattr(result.a_add, "patch", None),
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -479,6 +494,7 @@ Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tupl
 
 def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
+    options = resolved(options, None, True)
     clock = Clock()
     ontology = _ontology(_sources(tbox), options)
     clock.stage("reading the TBox")
@@ -601,6 +617,7 @@ def _insert(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
+        options = resolved(options, base.knowledge_base, True)
         far, counts, told = base.knowledge_base.check(base, _sources(insertions), _sources(deletions), options, decider, clock)
         return _result(base, far, counts, told, options, clock)
     batch = _read(base, insertions, deletions, options)
@@ -636,6 +653,7 @@ def _decided(
     clock: Clock,
 ) -> Result:
     asked = decider.asked
+    options = resolved(options, base.knowledge_base, bool(len(deletions)))
     deadline, left, is_over = _deadline(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -751,6 +769,11 @@ class _Kept(Sequence[Assertion]):
 
     def __len__(self) -> int:
         return self._add_set.size
+
+    @property
+    def patch(self) -> Any:
+        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        return getattr(self._add_set, "patch", None)
 
     def frame(self) -> Any:
         """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""

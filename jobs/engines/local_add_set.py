@@ -20,6 +20,7 @@ from jobs.engines.clausal import Found
 from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
+from jobs.engines.patch import Patch
 from jobs.engines.whole import Whole
 from jobs.rows import SAME
 from shiq.clause import ClausalTBox
@@ -51,6 +52,7 @@ class LocalAddSet:
     found: Found
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
+    patch: Patch | None = field(default=None, kw_only=True)
 
     @property
     def tbox(self) -> ClausalTBox:

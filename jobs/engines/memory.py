@@ -165,6 +165,11 @@ class MemoryKnowledgeBase:
         base, inserted = self._less(insertions, deletions)
         return base._insert(inserted, criterion)
 
+    @property
+    def is_completed(self) -> bool:
+        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        return bool(self._completions)
+
     def patched(
         self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:

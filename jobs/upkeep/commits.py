@@ -20,6 +20,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from jobs.columns import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
 from jobs.engines.growth import Growth, Numbers, growth
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.patch import Patch
 from jobs.store.labels import complex_text, label_rows
 from jobs.store.lock import writing
 from jobs.store.manifest import (
@@ -35,6 +36,7 @@ from jobs.store.manifest import (
 )
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
+    COMPLETION,
     IDENTITY,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
@@ -62,11 +64,14 @@ def commit(
     checked: tuple[str, int],
     certificate: Certificate | None = None,
     opened: Store | None = None,
+    patch: Patch | None = None,
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
-    what it has read already; nobody uses it afterwards. Cost: as of a check, and now and then a table written as a whole.
+    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
+    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of a check, and now and then a
+    table written as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
@@ -75,7 +80,7 @@ def commit(
         unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
         free = _free(store)
-        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free)
+        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             return store if is_void else _written(store, grown, free, certificate)
@@ -138,7 +143,8 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
     added["labels"] = label_rows(grown.labels)
     added["labels"]["label"] = added["labels"]["label"] + free.label
     old = store.manifest
-    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in store.manifest.tables}
+    kept = [name for name in store.manifest.tables if name in added or name not in COMPLETION]
+    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in kept}
     document = store.index_document | {
         "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),
