@@ -116,8 +116,8 @@ class Clock:
 @dataclass(frozen=True)
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
-    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the labels
-    of the TBox's terms."""
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -510,14 +510,8 @@ def certified(
     abox, _ = _well_typed(given.abox, options)
     opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
     clock.stage("indexing the base")
-    return Base(
-        ontology.tbox,
-        opened,
-        result.evidence.leftovers,
-        _base_certificate(result),
-        ontology.ontologies,
-        labels=lambda: ontology.labels,
-    )
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
