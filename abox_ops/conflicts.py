@@ -55,6 +55,9 @@ from simplify.locality import relevant
 
 V = TypeVar("V")
 
+#: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
+LOOKED_AT = 50
+
 #: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
 
@@ -182,7 +185,7 @@ class Explainer:
             if pool and (self._is_over() or self.check(sorted(pool, key=repr))[1]):
                 suspects.update(pooled)
             if self.unsure:
-                self._doubtful.update(pooled)
+                self._doubtful.update(key for i, key in enumerate(pooled) if i >= LOOKED_AT or not self._is_decided(key, turn))
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
             if self._is_over():
@@ -192,6 +195,12 @@ class Explainer:
             for smaller, base in self._smaller(key, open_[key], add_set):
                 done.setdefault(smaller, base)
         return done
+
+    def _is_decided(self, key: frozenset[Assertion], turn: int) -> bool:
+        """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
+        self.unsure = False
+        self.check([a for i, a in enumerate(sorted(key, key=repr)) if i != turn])
+        return not self.unsure
 
     def _smaller(
         self, key: frozenset[Assertion], base: list[Assertion], add_set: AddSet
