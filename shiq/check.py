@@ -129,7 +129,8 @@ class Clock:
 @dataclass(frozen=True)
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
-    a batch may import its TBox, and what sets the blank nodes of a batch apart from those of batches that went in before."""
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -137,6 +138,7 @@ class Base:
     certificate: Mapping[str, Any] = field(default_factory=dict)
     ontologies: frozenset[str] = frozenset()
     scope: str = ""
+    labels: Callable[[], Mapping[str, str]] = dict
 
     @property
     def is_certified(self) -> bool:
@@ -252,7 +254,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
-        return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
+        return _certify(ontology, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
 
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
@@ -274,7 +276,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
         leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
-        prepared, result = _prepared(now.ontology.tbox, abox, leftovers, now.data.ledger, options, asked, clock)
+        prepared, result = _prepared(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
@@ -287,6 +289,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 tbox_leftovers=now.ontology.leftovers,
                 certificate=certificate,
                 ontologies=now.ontology.ontologies,
+                labels=now.ontology.labels,
                 replacing=checked,
                 prepared=prepared,
             )
@@ -314,7 +317,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        prepared, result = _prepared(ontology.tbox, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        prepared, result = _prepared(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -323,6 +326,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            labels=ontology.labels,
             prepared=prepared,
         )
         clock.stage("writing the store")
@@ -446,6 +450,7 @@ class Session:
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
             f"{self._store.snapshot}.",
+            lambda: self._store.term_labels,
         )
 
 
@@ -462,7 +467,7 @@ class Stored:
 
 def _own_reading(store: Any) -> Stored:
     abox = load(STORE).stored_abox(store)
-    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
     return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
 
 
@@ -501,7 +506,8 @@ def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Res
 
     def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
-        base = Base(ontology.tbox, range(size), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+        certificate = {"verdict": Verdict.CONSISTENT.value}
+        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         result = _result(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
         return result, _certificate(result, options)
 
@@ -516,15 +522,14 @@ def certified(
     leftovers = (*ontology.leftovers, *given.leftovers)
     if require_axioms:
         leftovers += empty_tbox(ontology.tbox)
-    result = _certify(
-        ontology.tbox, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
-    )
+    result = _certify(ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock)
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = _well_typed(given.abox, options)
     opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
     clock.stage("indexing the base")
-    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result), ontology.ontologies)
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -543,7 +548,7 @@ def _certificate(result: Result, options: Options) -> Any:
 
 
 def _certify(
-    tbox: TBox,
+    ontology: Reading,
     abox: ABox,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
@@ -551,18 +556,20 @@ def _certify(
     decider: Decider,
     clock: Clock,
 ) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6)."""
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    tbox = ontology.tbox
     empty = load(ENGINES[options.engine]).build(tbox, ABox())
     abox, aside = _well_typed(abox, options)
-    base = Base(tbox, empty, (*leftovers, *aside), {"verdict": Verdict.CONSISTENT.value})
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(tbox, empty, (*leftovers, *aside), certificate, labels=lambda: ontology.labels)
     result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
-    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
 
 
 def _prepared(
-    tbox: TBox,
+    ontology: Reading,
     abox: ABox,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
@@ -572,13 +579,14 @@ def _prepared(
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
     that is not to be had, by asking about A as a whole."""
+    tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
     _, left, is_over = _deadline(options)
     found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
     clock.stage("certifying")
     if found is None:
-        return prepared, _certify(tbox, abox, leftovers, ledger, options, decider, clock)
+        return prepared, _certify(ontology, abox, leftovers, ledger, options, decider, clock)
     prepared, add_set, answers = found
     modules = [m.module for m in add_set.modules]
     told = Found(
@@ -674,6 +682,7 @@ def _decided(
 
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
+        explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
         return found, _inconsistent(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
@@ -707,12 +716,13 @@ def _result(
     add_set = found.add_set
     everything = (*base.leftovers, *leftovers)
     verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    conflicts = tuple(_conflict(raw, found.keys) for raw in found.conflicts)
     return Result(
         verdict,
         reason,
         a_add=_Kept(add_set),
         modules=found.modules,
-        conflicts=tuple(_conflict(raw, found.keys) for raw in found.conflicts),
+        conflicts=conflicts,
         more_conflicts=found.unexplained,
         complete=found.complete,
         statistics=Statistics(
@@ -737,14 +747,20 @@ def _result(
             found.undecided,
             found.run,
         ),
+        labels=base.labels() if found.refuted else {},
     )
 
 
 def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory."""
+    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    where the reasoner says which."""
     return [
         *add_set.contradictory,
-        *(_individuals(module) for module, answer in zip(add_set.modules, answers) if answer.verdict is Verdict.INCONSISTENT),
+        *(
+            tuple(i for n in answer.near for i in module.elements[n]) or _individuals(module)
+            for module, answer in zip(add_set.modules, answers)
+            if answer.verdict is Verdict.INCONSISTENT
+        ),
     ]
 
 
@@ -822,6 +838,7 @@ def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Co
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
         keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
+        is_minimal=raw.is_minimal,
     )
 
 
