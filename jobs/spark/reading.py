@@ -27,10 +27,11 @@ from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSou
 from jobs.spark.worker import StoreKey, opened_store
 from shiq.abox import ABox
 from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import MOST_SHOWN, capped
-from shiq.sources import FileSource, Format, source_of
+from shiq.sources import FileSource, source_of
 from shiq.verdict import Leftover
 
 #: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.

@@ -23,12 +23,13 @@ from jobs.spark.rows import CLASS, DATA, ROLE, batch_of
 from jobs.spark.worker import StoreKey, opened_store
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import Literal, Signature
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.triples import Triples
-from shiq.sources import FileSource, Format
+from shiq.sources import FileSource
 from shiq.verdict import Leftover
 
 #: Kinds of rows that are no assertions: what was found, as JSON in ``o``.

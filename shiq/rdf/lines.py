@@ -1,4 +1,4 @@
-"""N-Triples in bulk: plain lines are split here, everything odd goes to the real parser.
+"""N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real parser.
 
 A line is plain if it has single spaces between its terms. Each distinct term is checked once; a line whose terms were all met
 before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
@@ -25,12 +25,15 @@ _CACHED_TOKEN_BYTES = 256
 
 _LABEL = rb"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)"
 _SUBJECT_LABEL = re.compile(_LABEL)
-_OBJECT = re.compile(
+_OBJECT = (
     rb"(?:<(?P<iri>[^<>\\]+)>|"
     + _LABEL.replace(b"(", b"(?P<label>", 1)
     + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
-    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)[ \t]*\.[ \t]*\r?"
+    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)"
 )
+_END = rb"[ \t]*\.[ \t]*\r?"
+_GRAPH = rb"(?:[ \t]+(?:<(?P<graph>[^<>\\]+)>|" + _LABEL.replace(b"(", b"(?P<blank_graph>", 1) + rb"))?"
+_REST = {False: re.compile(_OBJECT + rb"(?P<graph>)(?P<blank_graph>)" + _END), True: re.compile(_OBJECT + _GRAPH + _END)}
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
@@ -43,15 +46,23 @@ class _OddError(Exception):
 
 
 def read_lines(
-    stream: BinaryIO, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+    stream: BinaryIO,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
+    *,
+    quads: bool = False,
 ) -> None:
-    """Reads N-Triples into ``triples``; broken lines become ``rejects``, and everything else is still read.
+    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``, and everything else is still
+    read.
 
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
     subjects, predicates = _Resources(triples, scope), _Predicates(triples, scope)
-    objects = _Objects(triples, scope)
+    rests = _Rests(triples, scope, quads)
     add_quad = quad_adder(triples, written_labels(scope))
+    format = ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
         lines = block.split(b"\n")
@@ -59,14 +70,17 @@ def read_lines(
             first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
             s = [subjects[token] for token in first]
             p = [predicates[token] for token in second]
-            o = [objects[token] for token in third]
+            o, g = zip(*[rests[token] for token in third], strict=True)
         except (ValueError, _OddError):
             for at, line in enumerate(lines, number + 1):
                 try:
-                    triples.add_ids(*_plain(line, subjects, predicates, objects), at)
+                    subject, predicate, (value, graph) = _plain(line, subjects, predicates, rests)
+                    triples.add_ids(subject, predicate, value, at, graph)
                 except (ValueError, _OddError):
-                    _read_odd(line, at, add_quad, rejects)
+                    _read_odd(line, at, format, add_quad, rejects)
         else:
+            if quads:
+                triples.add_graphs(g)
             triples.subject.extend(s)
             triples.predicate.extend(p)
             triples.object.extend(o)
@@ -76,14 +90,14 @@ def read_lines(
             progress(rejects.source, len(triples) - begun)
     if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
         raise InputError(
-            f"{rejects.source} is not N-Triples: no line of it is a triple ({rejects.shown[0].message})",
+            f"{rejects.source} is not {'N-Quads' if quads else 'N-Triples'}: no line of it is a triple ({rejects.shown[0].message})",
             "Check the file and the format that its name stands for.",
         )
 
 
-def _plain(line: bytes, subjects: _Resources, predicates: _Predicates, objects: _Objects) -> tuple[int, int, int]:
+def _plain(line: bytes, subjects: _Resources, predicates: _Predicates, rests: _Rests) -> tuple[int, int, tuple[int, int]]:
     first, second, third = line.split(b" ", 2)
-    return subjects[first], predicates[second], objects[third]
+    return subjects[first], predicates[second], rests[third]
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
@@ -128,28 +142,33 @@ class _Predicates(_Resources):
         return super().__missing__(token)
 
 
-class _Objects(dict[bytes, int]):
-    """Ids of objects by token, the closing dot included."""
+class _Rests(dict[bytes, tuple[int, int]]):
+    """Ids of object and graph (-1: the default graph) by what follows the predicate, the closing dot included."""
 
-    def __init__(self, triples: Triples, scope: str) -> None:
+    def __init__(self, triples: Triples, scope: str, quads: bool) -> None:
         super().__init__()
-        self._triples, self._scope = triples, scope
+        self._triples, self._scope, self._pattern = triples, scope, _REST[quads]
         self._datatypes: dict[bytes, str] = {}
 
-    def __missing__(self, token: bytes) -> int:
-        match = _OBJECT.fullmatch(token)
+    def __missing__(self, token: bytes) -> tuple[int, int]:
+        match = self._pattern.fullmatch(token)
         if match is None:
             raise _OddError
-        iri, label, lexical, datatype, tag = match.groups()
+        iri, label, lexical, datatype, tag, graph, blank_graph = match.groups()
         if iri is not None:
             found = _iri_id(iri, self._triples)
         elif label is not None:
             found = _blank_id(label, self._scope, self._triples)
         else:
             found = self._triples.id(Literal(*self._literal(lexical, datatype, tag)))
+        named = -1
+        if graph:
+            named = _iri_id(graph, self._triples)
+        elif blank_graph:
+            named = _blank_id(blank_graph, self._scope, self._triples)
         if len(token) <= _CACHED_TOKEN_BYTES:
-            self[token] = found
-        return found
+            self[token] = found, named
+        return found, named
 
     def _literal(self, lexical: bytes, datatype: bytes | None, tag: bytes | None) -> tuple[str, str, str]:
         text = _decoded(lexical)
@@ -192,12 +211,12 @@ def _decoded(text: bytes) -> str:
         raise _OddError from None
 
 
-def _read_odd(line: bytes, number: int, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
+def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
     text = line.strip(b" \t\r")
     if not text or text.startswith(b"#"):
         return
     try:
-        for quad in list(ox.parse(line, format=ox.RdfFormat.N_TRIPLES)):
+        for quad in list(ox.parse(line, format=format)):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         rejects.add(message_of(error), number, line.decode("utf-8", "backslashreplace"))

@@ -10,6 +10,7 @@ from typing import Generic, TypeAlias, TypeVar, cast
 
 from shiq.abox import ABox
 from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS, Format
 from shiq.functional import read_document
 from shiq.model import (
     Assertion,
@@ -35,7 +36,7 @@ from shiq.rdf.turtle import read_turtle
 from shiq.rdf.vocabulary import LANGUAGE_DOCUMENTS, TYPE
 from shiq.rdf.xml import read_xml
 from shiq.reading import Reading
-from shiq.sources import FileSource, Format, ObjectKind, ObjectSource, source_of
+from shiq.sources import FileSource, ObjectKind, ObjectSource, source_of
 from shiq.verdict import Leftover
 
 Progress: TypeAlias = Callable[[str, int], None]
@@ -107,10 +108,10 @@ def _file(source: FileSource, scope: str, loaded: Loaded, progress: Progress | N
 
 
 def _triples(source: FileSource, triples: Triples, scope: str, rejects: Rejects, progress: Progress | None) -> None:
-    if source.format is Format.NTRIPLES:
+    if source.format in LINE_FORMATS:
         with source.open() as stream:
-            read_lines(stream, triples, scope, rejects, progress)
-    elif source.format is Format.TURTLE:
+            read_lines(stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS)
+    elif source.format in (Format.TURTLE, Format.TRIG):
         read_turtle(source, triples, numbered_labels(scope), rejects, progress)
     else:
         read_xml(source, triples, numbered_labels(scope), rejects, progress)

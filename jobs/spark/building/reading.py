@@ -20,13 +20,14 @@ from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
 from shiq.check import without_ill_typed
 from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.load import Loaded
 from shiq.rdf.reader import _own, _Reader
 from shiq.reading import Reading
-from shiq.sources import FileSource, Format, Source, source_of
+from shiq.sources import FileSource, Source, source_of
 from shiq.verdict import Leftover
 
 _JUDGINGS = 4
