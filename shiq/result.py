@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shiq.model import Assertion
+from shiq.place import Place
 from shiq.verdict import Leftover, Verdict
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
@@ -28,7 +29,8 @@ class Conflict:
     ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base`` (assertions of A) and ``axioms`` are
     with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps to several triples), axioms
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
-    ``keys``: what the caller called the rows of the insertions, where tables of triples had a column for that.
+    ``places``: of each line of ``insertions``, every place where it was read, or () for all; ``keys``: what the caller called the
+    rows of the insertions, where tables of triples had a column for that.
     """
 
     insertions: tuple[str, ...]
@@ -36,6 +38,12 @@ class Conflict:
     axioms: tuple[str, ...] = ()
     origin: str = "insertions"
     keys: tuple[str, ...] = ()
+    places: tuple[tuple[Place, ...], ...] = ()
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """The named graphs that its insertions are in, as N-Triples terms."""
+        return tuple(sorted({place.graph for places in self.places for place in places if place.graph}))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -44,6 +52,8 @@ class Conflict:
             "base": list(self.base),
             "axioms": list(self.axioms),
             **({"keys": list(self.keys)} if self.keys else {}),
+            **({"graphs": list(self.graphs)} if self.graphs else {}),
+            **({"places": [[place.to_dict() for place in places] for places in self.places]} if any(self.places) else {}),
         }
 
 

@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from shiq.abox import ABox
@@ -77,7 +77,24 @@ class ObjectSource:
     value: object
 
 
-Source = FileSource | ObjectSource
+class TableKind(Enum):
+    PARQUET = "Parquet"
+    DELTA = "Delta table"
+    ARROW = "Arrow table"
+    PANDAS = "pandas DataFrame"
+    SPARK = "DataFrame"
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory."""
+
+    name: str
+    kind: TableKind
+    value: Any
+
+
+Source = FileSource | ObjectSource | TableSource
 
 _CLASSES = (
     ("rdflib.graph", "Graph", ObjectKind.RDFLIB),
@@ -85,6 +102,13 @@ _CLASSES = (
     ("owlready2.namespace", "World", ObjectKind.OWLREADY),
     ("pyoxigraph", "Store", ObjectKind.PYOXIGRAPH),
     ("pyoxigraph", "Dataset", ObjectKind.PYOXIGRAPH),
+)
+_TABLES = (
+    ("pyspark.sql.dataframe", "DataFrame", TableKind.SPARK),
+    ("pandas", "DataFrame", TableKind.PANDAS),
+    ("pyarrow", "Table", TableKind.ARROW),
+    ("pyarrow", "RecordBatch", TableKind.ARROW),
+    ("pyarrow.dataset", "Dataset", TableKind.ARROW),
 )
 _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.READING))
 
@@ -96,7 +120,11 @@ def source_of(value: object) -> Source:
     that is no source at all.
     """
     if isinstance(value, (str, os.PathLike)):
-        return _file(os.fspath(value))
+        name = os.fsdecode(os.fspath(value))
+        kind_of_table = table_kind(name)
+        if kind_of_table is not None:
+            return TableSource(name, kind_of_table, _path(name))
+        return _file(name)
     for cls, kind in _OWN:
         if isinstance(value, cls):
             return ObjectSource(kind.value, kind, value)
@@ -104,17 +132,39 @@ def source_of(value: object) -> Source:
         loaded = getattr(sys.modules.get(module), name, None)
         if isinstance(loaded, type) and isinstance(value, loaded):
             return ObjectSource(kind.value, kind, value)
+    for module, name, kind_of_table in _TABLES:
+        loaded = getattr(sys.modules.get(module), name, None)
+        if isinstance(loaded, type) and isinstance(value, loaded):
+            return TableSource(kind_of_table.value, kind_of_table, value)
+    if hasattr(value, "__arrow_c_stream__"):
+        return TableSource(type(value).__name__, TableKind.ARROW, value)
     raise UsageError(
         f"a {type(value).__module__}.{type(value).__qualname__} is not a source of triples",
-        "Give a path, an rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, or our own TBox, ABox or Reading.",
+        "Give a path, a table (Arrow, pandas, Spark), an rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, or "
+        "our own TBox, ABox or Reading.",
     )
+
+
+def table_kind(name: str) -> TableKind | None:
+    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder of these; None for anything else."""
+    try:
+        path = _path(name)
+        if path.is_dir():
+            if (path / "_delta_log").is_dir():
+                return TableKind.DELTA
+            return TableKind.PARQUET if next(path.rglob("*.parquet"), None) is not None else None
+        if not path.is_file():
+            return None
+        with open(path, "rb") as stream:
+            return TableKind.PARQUET if stream.read(4) == b"PAR1" else None
+    except (OSError, ValueError):
+        return None  # said by whoever opens it
 
 
 # --- files ---------------------------------------------------------------------------------------
 
 
-def _file(name: str | bytes) -> FileSource:
-    text = os.fsdecode(name)
+def _file(text: str) -> FileSource:
     path = _path(text)
     content = _special(text, path)
     try:
@@ -220,7 +270,7 @@ class _Checked(io.RawIOBase):
     def _check_size(self) -> None:
         if self._most and self._given > self._most:
             raise InputError(
-                f"{self._name} has over {self._most:,} bytes, which is too much for a document that is held as a whole, or imported",
+                f"{self._name} has over {self._most:,} bytes: too much for a document that is held as a whole, or imported",
                 "Convert data to N-Triples or N-Quads and give it as a source of its own; or raise SHIQ_MAX_DOCUMENT.",
             )
         if self._packing is not None and self._given > HARMLESS_BYTES:

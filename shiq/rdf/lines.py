@@ -89,8 +89,9 @@ def read_lines(
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
     if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
+        syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
-            f"{rejects.source} is not {'N-Quads' if quads else 'N-Triples'}: no line of it is a triple ({rejects.shown[0].message})",
+            f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.shown[0].message})",
             "Check the file and the format that its name stands for.",
         )
 

@@ -27,8 +27,9 @@ LONGEST_TEXT = 300
 class Triples:
     """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows.
 
-    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of row i,
-    -1 for the default graph, which also those rows are in that ``graph`` is too short for. ``keys``: what the caller calls rows."""
+    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
+    row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
+    rows."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)

@@ -77,7 +77,7 @@ def read_turtle(
     if rejects.total and len(triples) == begun:
         first = rejects.shown[0]
         raise InputError(
-            f"{source.name}, line {first.line}: not {source.format.value}, and not one triple of it could be read: {first.message}",
+            f"{source.name}, line {first.line}: not {source.format.value}: not one triple could be read: {first.message}",
             "Check the file and the format that its name stands for.",
         )
     if progress is not None:
