@@ -26,36 +26,11 @@ TEXT = "urn:x-shiq-text:"
 #: Deeper documents are refused: pyoxigraph takes quadratic time for them.
 DEEPEST = 256
 _MOST_CONTEXTS = 1000
-_KEYWORDS = frozenset(
-    f"@{word}"
-    for word in [
-        "base",
-        "container",
-        "context",
-        "default",
-        "direction",
-        "explicit",
-        "graph",
-        "id",
-        "import",
-        "included",
-        "index",
-        "json",
-        "language",
-        "list",
-        "nest",
-        "none",
-        "prefix",
-        "propagate",
-        "protected",
-        "reverse",
-        "set",
-        "type",
-        "value",
-        "version",
-        "vocab",
-    ]
+_WORDS = (
+    "base container context default direction explicit graph id import included index json language list nest none prefix",
+    "propagate protected reverse set type value version vocab",
 )
+_KEYWORDS = frozenset(f"@{word}" for words in _WORDS for word in words.split())
 _TEXT = re.compile(re.escape(TEXT) + r"(\d+)\.")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LABEL = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?")
