@@ -756,7 +756,7 @@ def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]
         tuple(line for line, _ in lines),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(dict.fromkeys(place.key for a in raw.insertions for place in places_of.get(a, ()) if place.key)),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
         places=tuple(places for _, places in lines) if places_of else (),
     )
 
