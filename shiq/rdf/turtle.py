@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.formats import Format
-from shiq.rdf.lines import LONGEST_LINE, message_of
+from shiq.rdf.lines import LONGEST_LINE, message_of, not_utf8
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
 from shiq.rdf.triples import Triples
@@ -69,9 +69,10 @@ def read_turtle(
             except (SyntaxError, RefusedTermError) as error:
                 line = (isinstance(error, SyntaxError) and error.lineno) or feed.line
                 # One broken statement makes a parser complain at each of its remaining tokens.
-                if (line, message_of(error)) != last:
-                    rejects.add(message_of(error), line, feed.text.decode("utf-8", "backslashreplace"))
-                last = (line, message_of(error))
+                message = (line == feed.line and not_utf8(feed.text)) or message_of(error)
+                if (line, message) != last:
+                    rejects.add(message, line, feed.text.decode("utf-8", "backslashreplace"))
+                last = (line, message)
         else:
             rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", feed.line)
     if rejects.total and len(triples) == begun:
