@@ -34,6 +34,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf import read_assertions
+from shiq.rdf.statements import read_statements
 from shiq.reading import Reading
 from tests.rdf_helpers import write
 
@@ -182,6 +183,28 @@ def test_places_of_axioms_that_are_several_triples(tmp_path: Path) -> None:
     places = reading.places(reading.abox)
     assert len(reading.abox) == len(places) == 2
     assert {(place.graph, place.line > 2) for found in places.values() for place in found} == {("<urn:g>", True)}
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(QUADS)
+def test_statements_one_by_one_are_those_that_were_written(tmp_path: Path, quads: list[ox.Quad]) -> None:
+    found = {}
+    for name, source in written(tmp_path, quads).items():
+        statements, leftovers = read_statements(source)
+        assert not leftovers
+        again = read_assertions([write(tmp_path, "again.nq", "".join(f"{x.text}\n" for x in statements))], KNOWN)
+        found[name] = {str(a).replace("_:a0.b0.", "_:a0.") for a in content(again)}
+        assert len({x.text for x in statements}) == len(set(quads)) or name in TRIPLE_SYNTAXES
+    assert all(found[name] == found["nt"] for name in found)
+
+
+def test_statements_of_what_is_no_rdf_are_refused(tmp_path: Path) -> None:
+    ofn = write(tmp_path, "o.ofn", "Ontology(SubClassOf(<urn:A> <urn:B>))")
+    for value in (ofn, TBOX):
+        with pytest.raises(UsageError, match="triple by triple"):
+            read_statements(value)
+    (found,), (told,) = read_statements(write(tmp_path, "d.nq", "x\n" + CLASH.splitlines()[0]))
+    assert (found.line, found.graph, told.line) == (2, "<urn:g1>", 1)
 
 
 # --- broken lines and archives --------------------------------------------------------------------

@@ -75,9 +75,12 @@ def load(
     progress: Progress | None,
     catalog: Catalog | None = None,
     given: Collection[str] = (),
+    *,
+    follow: bool = True,
 ) -> Loaded:
     """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
-    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read.
+    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
+    read.
 
     Raises: InputError, UsageError.
     """
@@ -90,7 +93,7 @@ def load(
         if i < len(known):
             source = known[i]
         else:
-            found = imports.next(catalog, read) if catalog is not None else None
+            found = imports.next(catalog, read) if catalog is not None and follow else None
             if found is None:
                 return loaded
             source = found
