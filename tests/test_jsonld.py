@@ -52,6 +52,19 @@ KNOWS = {"p": {"@id": "urn:p", "@type": "@id"}, "d": "urn:d"}
         ),
         ({"@context": {"l": "@language"}, "@id": "urn:a", "urn:d": {"@value": "x", "l": "en_US"}}, "is no language tag"),
         ({"@Id": "urn:a", "urn:d": "x"}, "there is no keyword @Id"),
+        ({"@context": {"@base": None}, "@id": "a", "urn:d": "x"}, "is relative"),
+        (
+            {"@context": {"p": {"@id": "urn:p", "@context": {"full name": "urn:d"}}}, "@id": "urn:a", "full name": "x"},
+            "no context says what 'full name' means",
+        ),
+        (
+            {
+                "@context": {"p": {"@id": "urn:p", "@container": "@index", "@context": {"p": "urn:p"}}},
+                "@id": "urn:a",
+                "p": {"1": {"@id": "urn:b", "p": {"a key": "x"}}},
+            },
+            "'a key' means",
+        ),
         ('{"@id": "urn:a", "urn:d": "1", "urn:d": "2"}', "'urn:d' stands twice"),
         ('{"@id": "urn:a", "urn:d": 12345678901234567890123}', "does not keep exactly"),
         ('{"@id": "urn:a", "urn:d": 1e400}', "does not keep exactly"),
@@ -64,6 +77,12 @@ def test_what_json_ld_passes_over_is_told(tmp_path: Path, document: object, word
     reading = read(tmp_path, document)
     assert any(word in message for message in about(reading)), about(reading)
     assert reading.ledger["leftover:malformed"] >= 1
+
+
+def test_terms_may_have_any_name_and_may_be_left_out(tmp_path: Path) -> None:
+    document = {"@context": {"full name": "urn:d", "note": None}, "@id": "urn:a", "full name": "x", "note": "y"}
+    reading = read(tmp_path, document)
+    assert (len(reading.abox), reading.leftovers) == (1, ())
 
 
 def test_texts_that_are_no_iri_are_literals_as_written(tmp_path: Path) -> None:

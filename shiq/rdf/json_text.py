@@ -23,6 +23,8 @@ from shiq.rdf.triples import Term, short
 
 UNMAPPED = "urn:x-shiq-unmapped:"
 TEXT = "urn:x-shiq-text:"
+#: Where relative IRIs end up that have no base.
+NOWHERE = "x-shiq-nowhere://nowhere/"
 #: Deeper documents are refused: pyoxigraph takes quadratic time for them.
 DEEPEST = 256
 _MOST_CONTEXTS = 1000
@@ -39,11 +41,13 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 @dataclass(frozen=True, eq=False)
 class Rewritten:
-    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text first stands."""
+    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text first stands; ``terms``: what
+    renamed terms were called."""
 
     data: bytes
     texts: list[str]
     lines: Mapping[str, int]
+    terms: Mapping[str, str]
 
     def line_of(self, subject: str, predicate: str, value: Term) -> int:
         """The line where a triple's node begins, as far as its terms stand there in full; else 0."""
@@ -57,7 +61,7 @@ class Rewritten:
         for match in _TEXT.finditer(terms):
             return self.lines.get(self.texts[int(match[1])], 0)
         unmapped = re.search(re.escape(UNMAPPED) + r"([^>]*)", terms)
-        return self.lines.get(unmapped[1], 0) if unmapped else 0
+        return self.lines.get(self.terms.get(unmapped[1], unmapped[1]), 0) if unmapped else 0
 
 
 def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
@@ -87,7 +91,8 @@ def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) 
     top = [document.node(_begun(item), "") for item in (tree if isinstance(tree, list) else [tree])]
     out: list[str] = []
     _write(top, out)
-    return Rewritten("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines)
+    terms = {name: term for term, name in document.renamed.items()}
+    return Rewritten("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms)
 
 
 def _check_depth(name: str, text: str) -> None:
@@ -141,6 +146,8 @@ class _Document:
     types: set[str] = field(default_factory=lambda: {"@type"})
     language_maps: set[str] = field(default_factory=set)
     index_maps: set[str] = field(default_factory=set)
+    no_maps: set[str] = field(default_factory=set)  # in another context
+    renamed: dict[str, str] = field(default_factory=dict)
     contexts: int = 0
 
     def reject(self, message: str, text: str) -> None:
@@ -240,13 +247,15 @@ class _Document:
                 raise InputError(f"{self.name}: @import in a context is not supported", "Name both contexts in a list instead.")
             if key == "@vocab" and value is None:
                 value = UNMAPPED
+            elif key == "@base" and value is None:
+                value = NOWHERE
             elif key == "@language":
                 self._check_tag(value)
             elif key in ("@vocab", "@base") and isinstance(value, str):
                 self._check_iri(value)
             elif not key.startswith("@"):
                 value = self._definition(key, value, within)
-            found[key] = value
+            found[self._renamed(key)] = value
         return found
 
     def _definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
@@ -256,10 +265,11 @@ class _Document:
         for keyword, names in (("@language", self.languages), ("@type", self.types)):
             if meant == keyword:
                 names.add(key)
-        containers = parts.get("@container")
-        for container in containers if isinstance(containers, list) else [containers]:
-            if container in ("@language", "@index"):
-                (self.language_maps if container == "@language" else self.index_maps).add(key)
+        given = parts.get("@container")
+        containers = given if isinstance(given, list) else [given]
+        maps = {"@language": self.language_maps, "@index": self.index_maps}
+        for container in containers:
+            maps.get(container, self.no_maps).add(key)
         for part in ("@id", "@type", "@reverse"):
             if isinstance(parts.get(part), str):
                 self._check_iri(parts[part])
@@ -268,6 +278,12 @@ class _Document:
         if isinstance(value, dict) and "@context" in value:
             return {**value, "@context": self.context(value["@context"], within)}
         return value
+
+    def _renamed(self, key: str) -> str:
+        """A term that could be no IRI gets a name that could, so that it shows where its definition does not hold."""
+        if key.startswith("@") or _is_reference(key):
+            return key
+        return self.renamed.setdefault(key, f"x-shiq-term-{len(self.renamed)}")
 
     def _check_iri(self, text: str) -> None:
         if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
@@ -286,14 +302,17 @@ class _Document:
     def node(self, value: Any, key: str) -> Any:
         """``value``, which stands at ``key``, with texts that are no IRI replaced."""
         if isinstance(value, dict):
-            if key in self.language_maps:
+            if key in self.language_maps - self.no_maps:
                 for tag in value:
                     if tag not in self.defined:
                         self._check_tag(tag)
-            elif key not in self.index_maps:
+            elif key not in self.index_maps - self.no_maps:
                 for name in value:
                     self._check_key(name)
-            return {name: item if name == "@context" else self.node(item, name) for name, item in value.items()}
+            return {
+                self.renamed.get(name, name): item if name == "@context" else self.node(item, name)
+                for name, item in value.items()
+            }
         if isinstance(value, list):
             return [self.node(item, key) for item in value]
         if isinstance(value, _Number) or not isinstance(value, str):
@@ -313,7 +332,7 @@ class _Document:
         if key.startswith("@"):
             if key not in _KEYWORDS:
                 self.reject(f"there is no keyword {short(key)}", key)
-        elif key not in self.defined and (key.startswith("_:") or not _is_reference(key)):
+        elif key not in self.renamed and (key.startswith("_:") or not _is_reference(key)):
             self.reject(f"no context says what {short(key)!r} means, and it is no IRI", key)
 
 

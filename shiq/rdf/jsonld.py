@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.model import RDF, Literal
-from shiq.rdf.json_text import TEXT, UNMAPPED, Rewritten, prepared, restored
+from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, Rewritten, prepared, restored
 from shiq.rdf.lines import message_of
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, literal_of
@@ -79,7 +79,7 @@ class _Quads:
 
     def text_of(self, quad: ox.Quad) -> str:
         """The triple as it was meant, for people."""
-        return restored(str(quad), self.text.texts).replace(UNMAPPED, "")
+        return restored(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _resource(self, term: object) -> str:
         if isinstance(term, ox.BlankNode):
@@ -91,8 +91,11 @@ class _Quads:
     def _iri(self, iri: str) -> str:
         if TEXT in iri:
             raise RefusedTermError(f"{restored(iri, self.text.texts)!r} stands where an IRI is meant, and is none")
+        if iri.startswith(NOWHERE):
+            raise RefusedTermError(f"{iri.removeprefix(NOWHERE)!r} is relative, and there is nothing that it is relative to")
         if iri.startswith(UNMAPPED):
-            raise RefusedTermError(f"no context says what {iri.removeprefix(UNMAPPED)!r} means")
+            term = iri.removeprefix(UNMAPPED)
+            raise RefusedTermError(f"no context says what {self.text.terms.get(term, term)!r} means")
         return iri
 
     def _literal(self, value: ox.Literal) -> Literal:
