@@ -269,7 +269,7 @@ class _Document:
         containers = given if isinstance(given, list) else [given]
         maps = {"@language": self.language_maps, "@index": self.index_maps}
         for container in containers:
-            maps.get(container, self.no_maps).add(key)
+            maps.get(str(container), self.no_maps).add(key)
         for part in ("@id", "@type", "@reverse"):
             if isinstance(parts.get(part), str):
                 self._check_iri(parts[part])
