@@ -74,6 +74,11 @@ def common(command: F) -> F:
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
+                "--catalog",
+                metavar="FILE",
+                help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
+            ),
+            click.option(
                 "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
             ),
             click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),

@@ -89,6 +89,8 @@ def _conflict(number: int, conflict: Conflict) -> list[str]:
         ("axioms", conflict.axioms),
     ):
         lines += [f"  {title if i == 0 else '':9}{_safe(row)}" for i, row in enumerate(rows)]
+        if title == "inserted":
+            lines += [f"  {'in' if i == 0 else '':9}{_safe(graph)}" for i, graph in enumerate(conflict.graphs)]
     return lines
 
 

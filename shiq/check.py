@@ -23,12 +23,14 @@ from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
+from shiq.catalog import Catalog, read_catalog
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import StoreError, UsageError
 from shiq.functional import axiom_text
 from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, Signature, TBox
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import create
@@ -65,7 +67,7 @@ class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
     ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
-    active."""
+    active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -76,6 +78,7 @@ class Options:
     max_conflicts: int = 1000
     progress: Progress | None = None
     master: str | None = None
+    catalog: str | None = None
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -159,12 +162,13 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
+    places: Places = nowhere
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content.
     """
 
     add_set: Sized
@@ -187,7 +191,7 @@ class Found:
     conflicts: Sequence[RawConflict]
     unexplained: int
     complete: bool
-    keys: Mapping[Assertion, tuple[str, ...]] = field(default_factory=dict)
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
     run: str = ""
 
 
@@ -222,6 +226,7 @@ def check_insertions(
     max_conflicts: int = 1000,
     progress: Progress | None = None,
     master: str | None = None,
+    catalog: str | None = None,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -233,7 +238,7 @@ def check_insertions(
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
-    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master)
+    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master, catalog)
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     with _reasoner(options) as asked:
@@ -403,9 +408,9 @@ class Session:
             options = resolved(options, base.knowledge_base, True)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
-            result = _result(base, found, batch.ledger, batch.leftovers, options, clock)
+            result = _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
         else:
-            result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+            result = _decided(base, batch, options, decider, clock)
         return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
@@ -473,7 +478,7 @@ def _own_reading(store: Any) -> Stored:
 
 def _read_again(store: Any, tbox: list[object], options: Options) -> Stored:
     """A new TBox, and what the store holds as it reads with that one."""
-    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x")
+    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
     return Stored(ontology, _assertions([_own_reading(store).data], ontology, options, "a"))
@@ -562,7 +567,7 @@ def _certify(
     abox, aside = _well_typed(abox, options)
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(tbox, empty, (*leftovers, *aside), certificate, labels=lambda: ontology.labels)
-    result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
+    result = _decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
     conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
@@ -630,7 +635,7 @@ def _insert(
         return _result(base, far, counts, told, options, clock)
     batch = _read(base, insertions, deletions, options)
     clock.stage("reading the batch")
-    return _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+    return _decided(base, batch, options, decider, clock)
 
 
 def _given(abox: ABox) -> list[object]:
@@ -647,19 +652,12 @@ def _read(base: Base, insertions: object, deletions: object, options: Options) -
         removed.abox,
         (*added.leftovers, *removed.leftovers, *aside),
         Counter(added.ledger) + Counter(removed.ledger),
+        added.places,
     )
 
 
-def _decided(
-    base: Base,
-    insertions: ABox,
-    deletions: ABox,
-    ledger: Mapping[str, int],
-    leftovers: tuple[Leftover, ...],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> Result:
+def _decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+    insertions, deletions = batch.insertions, batch.deletions
     asked = decider.asked
     options = resolved(options, base.knowledge_base, bool(len(deletions)))
     deadline, left, is_over = _deadline(options)
@@ -707,16 +705,23 @@ def _decided(
         explainer.unexplained if raw else len(groups),
         explainer.complete if groups else True,
     )
-    return _result(base, found, ledger, leftovers, options, clock)
+    return _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
 
 
 def _result(
-    base: Base, found: Found, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+    base: Base,
+    found: Found,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+    places: Places = nowhere,
 ) -> Result:
     add_set = found.add_set
+    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
     everything = (*base.leftovers, *leftovers)
     verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
-    conflicts = tuple(_conflict(raw, found.keys) for raw in found.conflicts)
+    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
     return Result(
         verdict,
         reason,
@@ -832,12 +837,14 @@ def _not_certified(base: Base) -> str:
     return f"the base is not certified consistent: {reason}{again}"
 
 
-def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Conflict:
+def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
     return Conflict(
-        tuple(line for a in raw.insertions for line in assertion_lines(a)),
+        tuple(line for line, _ in lines),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        places=tuple(places for _, places in lines) if places_of else (),
         is_minimal=raw.is_minimal,
     )
 
@@ -852,7 +859,13 @@ def _sources(given: object) -> list[object]:
 
 
 def _ontology(sources: list[object], options: Options) -> Reading:
-    return read_ontology(sources, progress=_reading(options))
+    reading = read_ontology(sources, progress=_reading(options), catalog=catalog_of(options))
+    return replace(reading, places=nowhere)
+
+
+def catalog_of(options: Options) -> Catalog | None:
+    """The catalog that is named, read. Raises: InputError."""
+    return None if options.catalog is None else read_catalog(options.catalog)
 
 
 def _assertions(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
@@ -867,7 +880,10 @@ def _assertions(sources: list[object], ontology: Reading, options: Options, scop
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
             scope=scope,
+            catalog=catalog_of(options),
         )
+    if scope == "a":
+        reading = replace(reading, places=nowhere)  # the columns of a base need not be held on to
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):
