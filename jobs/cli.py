@@ -307,12 +307,16 @@ def gate(
 @cli.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @snapshot_option
-def export(store: str, snapshot: int | None) -> int:
+@click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
+def export(store: str, snapshot: int | None, set_aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
     from shiq.ntriples import assertion_lines
 
     with opened(Path(store), snapshot) as kept:
+        if set_aside:
+            click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
+            return 0
         for assertion in kept.export():
             click.echo("\n".join(assertion_lines(assertion)))
     return 0

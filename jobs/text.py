@@ -154,11 +154,18 @@ def status_text(found: Mapping[str, Any]) -> str:
             f"certificate: {certified}",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
             f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
+            *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
             *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _asides(counts: Mapping[str, int]) -> list[str]:
+    """What belongs to the data and was set aside because it contradicts, where there is any."""
+    parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
+    return [f"set aside, and in no check: {parts} (`shiq export --set-aside` prints them)"] if parts else []
 
 
 def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:
