@@ -60,9 +60,7 @@ def identities(add_set: Merging) -> list[Identity]:
     return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
 
 
-def _reasons(
-    space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]
-) -> Iterator[Reason]:
+def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]) -> Iterator[Reason]:
     """Reasons that join parts that no reason before has joined."""
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
@@ -71,7 +69,7 @@ def _reasons(
             if isinstance(assertion, SameIndividual) and _joins(joined, part_of, assertion.first, assertion.second):
                 yield _reason(add_set, (assertion,))
     centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
-    cluster = {i: "" for i in part_of}
+    cluster = dict.fromkeys(part_of, "")
     for clause in (c for c in space.m_type if c.n == 1):
         below = below_role(space, clause)
         first: dict[str, tuple[str, Assertion]] = {}

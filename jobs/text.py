@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.evaluation.generation import GenerationReport
-from jobs.gate import REFUSED, Gated
+from jobs.gate import REFUSED, Gated, SetAside
+from jobs.gate.known import Known
+from jobs.gate.waivers import INFO, Judgement
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
 
@@ -30,27 +32,77 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def gated_text(gated: Gated, *, verbose: bool = False) -> str:
-    """The decision first, then why, what was set aside, and the last check's figures."""
+    """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
     lines = [gated.decision.upper()]
+    if gated.dry_run:
+        lines[0] += " (dry run: nothing is written, and the store stays as it is)"
     if gated.reason:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
-    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside ({gated.rounds} checks)"]
-    shown = gated.set_aside if verbose else gated.set_aside[:SHOWN]
-    for x in shown:
-        text = x.line.raw.decode("utf-8", "replace").strip()
-        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
-        lines += [f"  {gated.files[x.line.file]}:{x.line.number}: {x.reason}{numbers}", f"    {_safe(text)}"]
-    if len(shown) < len(gated.set_aside):
-        lines += [f"  … {len(gated.set_aside) - len(shown):,} more: --quarantine FILE writes them."]
-    for i, conflict in enumerate(gated.conflicts if verbose else gated.conflicts[:SHOWN], 1):
-        lines += ["", *_conflict(i, conflict)]
-    if gated.decision == REFUSED:
-        lines += _leftovers(gated.result.evidence.leftovers, gated.result.evidence.allowed, verbose)
+    beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
+    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside{beside} ({gated.rounds} checks)"]
+    lines += _rows(gated, gated.set_aside, verbose)
+    if gated.tolerated:
+        lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
+        lines += _rows(gated, gated.tolerated, verbose)
+    told = [i for i, judged in enumerate(gated.judgements) if verbose or judged.effect != INFO]
+    for i in told if verbose else told[:SHOWN]:
+        lines += ["", *_conflict(i + 1, gated.conflicts[i]), *_judged(gated.patterns[i].id, gated.judgements[i])]
+    if not verbose and len(told) > SHOWN:
+        lines += ["", f"… {len(told) - SHOWN:,} more conflicts: -v shows them, --json FILE writes them."]
+    lines += _identities(gated, verbose)
+    leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
+    lines += _leftovers(tuple(leftovers), gated.result.evidence.allowed, verbose)
     lines += ["", *_figures(gated.result)]
     if gated.result.committed:
         lines += [f"committed: the store holds snapshot {gated.result.committed}"]
     return "\n".join(lines)
+
+
+def known_text(known: Known) -> str:
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause."""
+    if not known.asides:
+        return "nothing had to be set aside"
+    groups = known.groups
+    lines = [
+        f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} patterns:"
+    ]
+    for found in groups:
+        lines += [f"  {len(found.conflicts):>9,}  {_safe(found.pattern.sentence)}", f"  {'':9}  {found.pattern.id}"]
+    if known.unexplained:
+        lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
+    return "\n".join(lines)
+
+
+def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
+    lines = []
+    for x in rows if verbose else rows[:SHOWN]:
+        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
+        place = f"{gated.files[x.line.file]}:{x.line.number}"
+        lines += [f"  {_safe(place)}: {_safe(x.reason)}{numbers}", f"    {_safe(x.line.text.strip())}"]
+    if not verbose and len(rows) > SHOWN:
+        lines += [f"  … {len(rows) - SHOWN:,} more: --quarantine FILE writes them."]
+    return lines
+
+
+def _judged(pattern: str, judged: Judgement) -> list[str]:
+    """What a policy calls the conflict, and what it says."""
+    return [f"  {'pattern':9}{pattern}", *([] if judged == Judgement() else [f"  {'policy':9}{_safe(str(judged))}"])]
+
+
+def _identities(gated: Gated, verbose: bool) -> list[str]:
+    found = gated.identities or ()
+    if not found or (gated.identity_policy == "allow" and not verbose):
+        return []
+    count = len(found)
+    lines = ["", f"{count:,} group{'s' if count != 1 else ''} of individuals become equal by the batch:"]
+    for identity in found if verbose else found[:SHOWN]:
+        lines.append(f"  {_safe(' = '.join(identity.individuals))}")
+        rows = [*identity.insertions, *identity.base, *identity.axioms] or ["by several assertions together"]
+        lines += [f"    {'because' if i == 0 else '':9}{_safe(row)}" for i, row in enumerate(rows)]
+    if not verbose and count > SHOWN:
+        lines.append(f"  … {count - SHOWN:,} more: -v shows them, --json FILE writes them.")
+    return lines
 
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:

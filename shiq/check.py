@@ -54,6 +54,9 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
+#: Splits A into what is certified and what is set aside, by T and a decider.
+Repair = Callable[[TBox, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
 
@@ -290,11 +293,14 @@ def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     return Session(Path(path), snapshot)
 
 
-def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
+def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. Settings as in `check_insertions`."""
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
+    `check_insertions`."""
     options = Options(**_settings(settings))
     if options.engine in BUILDERS:
+        if repair:
+            raise UsageError(f"the engine {options.engine} sets nothing aside", "Build the store with the engine local.")
         return _index_far(tbox, abox, Path(store), options)
     with _reasoner(options) as asked:
         clock = Clock()
@@ -304,7 +310,12 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        result = _certify(ontology.tbox, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        asides: tuple[Aside, ...] = ()
+        if repair:
+            given_abox, asides = repair(ontology.tbox, given_abox, asked)
+            clock.stage("setting conflicts aside")
+        told = (*of_tbox, *of_data, *told_aside(asides))
+        result = _certify(ontology.tbox, given_abox, told, ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -313,6 +324,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            asides=asides,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))

@@ -57,8 +57,9 @@ class SetAside:
 class Gated:
     """``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that of
     ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its pattern
-    and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``: what becomes equal by
-    what is accepted; None where the engine does not tell. ``run``: the same for the same question about the same store and batch.
+    and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``: what becomes equal
+    by what is accepted, None where the engine does not tell. ``run``: the same for the same question about the same store and
+    batch.
     """
 
     decision: str
@@ -76,6 +77,7 @@ class Gated:
     identities: tuple[Identity, ...] | None = None
     run: str = ""
     dry_run: bool = False
+    identity_policy: str = "warn"
 
     @property
     def exit_code(self) -> int:
@@ -202,8 +204,8 @@ class _Gating:
                 if triple and "_:" not in (triple[0][:2], triple[2][:2]) and not row.is_expired(self.policy.today):
                     self.ledger[triple] = row
         for line in self.inside:
-            row = self.ledger.get(line.triple) if line.triple else None
-            if row and row.alone == tbox_hash:
+            said_before = self.ledger.get(line.triple) if line.triple else None
+            if said_before and said_before.alone == tbox_hash:
                 self.beside[line] = SetAside(line, "known: it contradicts the ontology by itself")
         self._leave()
 
@@ -412,6 +414,7 @@ class _Gating:
             self.identities,
             self.run,
             self.dry_run,
+            self.merging,
         )
 
 

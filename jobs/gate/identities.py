@@ -32,7 +32,7 @@ class Identity:
 
 def identities_of(result: Result) -> tuple[Identity, ...] | None:
     """What becomes equal by the batch of ``result``; None where its engine does not tell."""
-    add_set = getattr(result.a_add, "add_set", None)
+    add_set: Any = getattr(result.a_add, "add_set", None)
     if not hasattr(add_set, "merged"):
         return None
     return tuple(map(_told, entailed.identities(add_set)))

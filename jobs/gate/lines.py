@@ -1,7 +1,7 @@
 """The lines of a batch, each as it stands in its file.
 
-N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have no line for each triple: their
-triples become N-Quads lines here, with blank nodes named in the order in which they are met.
+N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have no line for each triple:
+their triples become N-Quads lines here, with blank nodes named in the order in which they are met.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def said_by(text: str) -> Triple | None:
 
 
 def key_of(line: Line) -> tuple[int, Triple]:
-    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its file (-1 where there is none)."""
+    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its file (-1: there is none)."""
     s, p, o = line.triple or ("", "", "")
     if not (s.startswith("_:") or o.startswith("_:")):
         return -1, (s, p, o)

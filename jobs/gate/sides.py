@@ -55,14 +55,14 @@ def write_sides(gated: Gated, sides: Sides) -> None:
         for target, rows in aside:
             written |= _files(target, gated.files, [x.line for x in rows])
         for file, data in written.items():
-            _replace(file, data)
+            replace_file(file, data)
         if sides.quarantine is not None:
             said = {**gated.to_dict(), "files": {file.name: hashlib.sha256(data).hexdigest() for file, data in written.items()}}
             del said["result"]
             why = Path(f"{sides.quarantine}{WHY}")
-            _replace(why, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
+            replace_file(why, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
         for file, data in accepted.items():
-            _replace(file, data)
+            replace_file(file, data)
     except OSError as error:
         what = "Name a file in a directory that exists." if alone else "Name a directory: the batch has several files."
         raise InputError(f"{error.filename}: cannot be written ({error.strerror})", what) from error
@@ -81,7 +81,7 @@ def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> 
     return {target / f"{i}-{bare_name(name)}": text_of(part) for i, (name, part) in enumerate(zip(names, parts))}
 
 
-def _replace(file: Path, data: bytes) -> None:
+def replace_file(file: Path, data: bytes) -> None:
     """Puts ``data`` in the place of ``file``, in one step, durably."""
     with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
         try:

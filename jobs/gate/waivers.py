@@ -1,7 +1,7 @@
 """Which conflicts stand in the way: severities and waivers, as a file says (``--policy``).
 
-A policy never makes a contradiction true or harmless. It says which conflicts may not hold a batch up: their insertions are set
-aside as *tolerated*, beside what is accepted, since a store that held one of them would be inconsistent and everything would follow.
+A policy never makes a contradiction true or harmless. It says which conflicts do not hold a batch up: their insertions are set
+aside as *tolerated*, beside what is accepted. A store that held one of them would be inconsistent, and everything would follow.
 
 >>> policy_of({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
 'warn'

@@ -134,9 +134,7 @@ def _free(store: Store) -> Numbers:
     return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
 
 
-def _written(
-    store: Store, grown: Growth, free: Numbers, certificate: Certificate | None, asides: tuple[Aside, ...]
-) -> Store:
+def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificate | None, asides: tuple[Aside, ...]) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_hash(grown.terms)

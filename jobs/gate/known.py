@@ -1,0 +1,363 @@
+"""The conflicts that a base has by itself, set aside so that the rest can be certified: what ``index --set-aside-known`` does.
+
+What is set aside is kept beside the rest, by name: rest and set aside together are the data. As little goes as may be:
+
+1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent part of the data lacks it. Which
+   classes and properties no individual can have is asked once for each of them.
+2. For each element or module that is inconsistent still, all minimal conflicts are found among the assertions around it. Of these
+   a hitting set goes: the assertion that most conflicts share first, by its text where several do; then those are put back that
+   no conflict needs. So each that goes completes a conflict with the rest.
+
+Step 2 is repeated until nothing is known to be inconsistent. It follows from the set of assertions, not from their order.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from abox_ops.conflicts import Explainer, RawConflict
+from abox_ops.decide import Decider
+from abox_ops.engine import AddSet, KnowledgeBase
+from abox_ops.support import Supports
+from abox_ops.told import LabelSpace
+from jobs.columns import Ints
+from jobs.gate.sides import WHY, replace_file
+from jobs.store import tbox_hash
+from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
+from shiq.check import ENGINES, load
+from shiq.errors import InputError
+from shiq.explanation import Group, group
+from shiq.functional import axiom_text
+from shiq.model import (
+    RDFS,
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DataSomeValuesFrom,
+    Datatype,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    TBox,
+)
+from shiq.ntriples import assertion_lines
+from shiq.result import Conflict
+from shiq.verdict import Verdict
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+_Mask: TypeAlias = Any  # numpy array of bool
+#: More assertions than this about the individuals of one contradiction are not looked at together.
+MOST = 500
+#: What sets the name of an object apart from that of its subject, where it is asked whether there can be any.
+_OBJECT = ":object"
+_ANY = Datatype(RDFS + "Literal")
+
+
+@dataclass(frozen=True)
+class Known:
+    """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts; ``conflicts``: one for each
+    assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be inconsistent and not explained,
+    which stay in the rest."""
+
+    rest: ABox
+    asides: tuple[Aside, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unexplained: int = 0
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        return group(self.conflicts)
+
+    def to_dict(self, sample: int = 3) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "set_aside": len(self.asides),
+            "conflicts": len(self.conflicts),
+            "unexplained": self.unexplained,
+            "groups": [
+                {
+                    "pattern": found.pattern.id,
+                    "rule": found.pattern.rule,
+                    "title": found.pattern.title,
+                    "sentence": found.pattern.sentence,
+                    "axioms": list(found.pattern.axioms),
+                    "count": len(found.conflicts),
+                    "sample": [self.conflicts[i].to_dict() for i in found.conflicts[:sample]],
+                }
+                for found in self.groups
+            ],
+        }
+
+
+def set_aside_known(tbox: TBox, abox: ABox, decider: Decider, digest: str = "", progress: Progress | None = None) -> Known:
+    """``abox`` split as the module says. ``digest``: names the TBox in the rows of the ledger."""
+    return _Search(tbox, decider, digest, progress or (lambda stage, done, total: None)).run(abox)
+
+
+@dataclass
+class Repairing:
+    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside it, before the store is."""
+
+    file: Path
+    progress: Progress | None = None
+    known: Known | None = None
+
+    def during(self, settings: Mapping[str, Any]) -> Repairing:
+        """This, telling its progress as the call with these ``settings`` does."""
+        self.progress = settings.get("progress")
+        return self
+
+    def __call__(self, tbox: TBox, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
+        self.known = known = set_aside_known(tbox, abox, decider, tbox_hash(tbox), self.progress)
+        text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
+        try:
+            replace_file(self.file, text.encode())
+            replace_file(Path(f"{self.file}{WHY}"), (json.dumps(known.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+        except OSError as error:
+            raise InputError(
+                f"{self.file}: cannot be written ({error.strerror})", "Name one in a directory that exists."
+            ) from error
+        return known.rest, known.asides
+
+
+@dataclass
+class _Search:
+    tbox: TBox
+    decider: Decider
+    digest: str
+    progress: Progress
+    conflicts: list[Conflict] = field(default_factory=list)
+    unexplained: int = 0
+
+    @cached_property
+    def empty(self) -> KnowledgeBase:
+        found: KnowledgeBase = load(ENGINES["local"]).build(self.tbox, ABox())
+        return found
+
+    def run(self, abox: ABox) -> Known:
+        whole, alone = self._alone(abox)
+        raw: list[RawConflict] = []
+        chosen: list[Assertion] = []
+        rest = whole
+        # Stops because each round finds conflicts that what was chosen before does not meet.
+        while found := self._around(rest):
+            raw += found
+            chosen = hitting_set([c.insertions for c in raw])
+            rest = _without(whole, chosen)
+        self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
+        known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained)
+        return replace(known, asides=tuple(_named(known)))
+
+    # --- step 1 ------------------------------------------------------------------------------------
+
+    def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
+        """What is left without assertions of classes and properties that nothing can have, and these."""
+        asked: dict[str, tuple[str, str, Assertion]] = {}
+        for family in _NAMES:
+            for iri in _used(abox, family):
+                individual = f"urn:shiq:known:{len(asked)}"
+                asked[individual] = (family, iri, _any(family, iri, individual))
+        refuted = self._refuted(self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox()))
+        bad = sorted({individual.removesuffix(_OBJECT) for group in refuted for individual in group})
+        why: dict[str, dict[str, tuple[str, ...]]] = {family: {} for family in _NAMES}
+        for done, individual in enumerate(bad):
+            self.progress("explaining what nothing can be", done, len(bad))
+            family, iri, assertion = asked[individual]
+            for raw in self._explain([assertion]):
+                why[family][iri] = tuple(map(axiom_text, raw.axioms))
+        masks = _rows_on(abox, why)
+        rows = []
+        for assertion in _chosen(abox, masks, {"same": (), "different": (), "complex": ()}):
+            lines = assertion_lines(assertion)
+            self.conflicts.append(Conflict((), lines, why[_family(assertion)][_name(assertion)], "base"))
+            rows.append(Aside(lines, alone=self.digest))
+        return _chosen(abox, [~mask for mask in masks]), rows
+
+    # --- step 2 ------------------------------------------------------------------------------------
+
+    def _around(self, abox: ABox) -> list[RawConflict]:
+        """All minimal conflicts around each element and module of ``abox`` that is inconsistent."""
+        add_set = self.empty.add_set(abox, ABox())
+        refuted = self._refuted(add_set)
+        if not refuted:
+            return []
+        supports = Supports(LabelSpace(add_set.tbox), add_set)
+        found: dict[frozenset[Assertion], RawConflict] = {}
+        for done, individuals in enumerate(refuted):
+            self.progress("explaining known conflicts", done, len(refuted))
+            around = next((part for part in supports.sets(individuals) if self._is_refuted(part)), None)
+            explained = self._explain(_wider(supports, around, individuals)) if around else []
+            self.unexplained += not explained
+            found.update((frozenset(c.insertions), c) for c in explained)
+        return sorted(found.values(), key=lambda c: repr(c.insertions))
+
+    def _explain(self, assertions: Sequence[Assertion]) -> list[RawConflict]:
+        """All minimal conflicts among ``assertions``."""
+
+        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+            add_set = self.empty.add_set(abox_of(part), ABox())
+            return add_set, self._refuted(add_set)
+
+        add_set, groups = check(assertions)
+        explainer = Explainer(self.tbox, self.decider, check)
+        return explainer.run(sorted(assertions, key=repr), add_set, groups) if groups else []
+
+    def _is_refuted(self, assertions: Sequence[Assertion]) -> bool:
+        return bool(self._refuted(self.empty.add_set(abox_of(assertions), ABox())))
+
+    def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
+        """The individuals of each element and module that is inconsistent."""
+        answers = self.decider.decide(add_set.tbox, [m.module for m in add_set.modules], None)
+        modules = (m for m, a in zip(add_set.modules, answers) if a.verdict is Verdict.INCONSISTENT)
+        return [*add_set.contradictory, *(tuple(i for element in m.elements for i in element) for m in modules)]
+
+    def _rows(self, chosen: Iterable[Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
+        alone = {c.insertions[0] for c in raw if len(c.insertions) == 1}
+        for assertion in chosen:
+            yield Aside(assertion_lines(assertion), alone=self.digest if assertion in alone else "")
+
+
+def _any(family: str, iri: str, individual: str) -> Assertion:
+    """What every assertion on a class or property entails of its subject, and is refuted only with all of them."""
+    if family == "class":
+        return ClassAssertion(Class(iri), individual)
+    if family == "role":
+        return ObjectPropertyAssertion(ObjectProperty(iri), individual, individual + _OBJECT)
+    return ClassAssertion(DataSomeValuesFrom(DataProperty(iri), _ANY), individual)
+
+
+def _family(assertion: Assertion) -> str:
+    if isinstance(assertion, ClassAssertion):
+        return "class"
+    return "role" if isinstance(assertion, ObjectPropertyAssertion) else "data"
+
+
+def _name(assertion: Assertion) -> str:
+    match assertion:
+        case ClassAssertion(Class(iri), _) | ObjectPropertyAssertion(ObjectProperty(iri), _, _):
+            return iri
+        case DataPropertyAssertion(DataProperty(iri), _, _):
+            return iri
+    raise TypeError(assertion)
+
+
+def _wider(supports: Supports, around: Sequence[Assertion], individuals: Iterable[str]) -> list[Assertion]:
+    """``around``, and all that is said of ``individuals``, so that what their conflicts share is seen at once; not where that is
+    much."""
+    said = [a for individual in individuals for a in supports.about(individual)]
+    return list(dict.fromkeys((*around, *said) if len(said) <= MOST else around))
+
+
+def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
+    """A set of assertions that meets all ``conflicts``, and of which none could be left out.
+
+    Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
+    needless is put back.
+    """
+    open_ = [frozenset(c) for c in conflicts]
+    chosen: list[Assertion] = []
+    text = {a: repr(a) for c in open_ for a in c}
+    while open_:
+        shared = Counter(a for c in open_ for a in c)
+        best = min(shared, key=lambda a: (-shared[a], text[a]))
+        chosen.append(best)
+        open_ = [c for c in open_ if best not in c]
+    for assertion in reversed(tuple(chosen)):
+        others = set(chosen) - {assertion}
+        if all(not others.isdisjoint(c) for c in conflicts):
+            chosen.remove(assertion)
+    return sorted(chosen, key=text.__getitem__)
+
+
+def _named(known: Known) -> Iterator[Aside]:
+    """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
+    pattern = {}
+    for found in reversed(known.groups):
+        for i in found.conflicts:
+            pattern.update(dict.fromkeys(known.conflicts[i].base, found.pattern))
+    for aside in sorted(known.asides, key=lambda a: a.triples):
+        of = pattern.get(aside.triples[0])
+        yield replace(aside, pattern=of.id, rule=of.rule) if of else aside
+
+
+def _lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+    return tuple(line for assertion in assertions for line in assertion_lines(assertion))
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+#: The columns of an ABox, of one kind of assertions each.
+_FAMILIES = (
+    ("class_subject", "class_name"),
+    ("role_subject", "role_name", "role_object"),
+    ("data_subject", "data_name", "data_literal"),
+)
+_VALUES = {"name": "", "subject": "individuals", "object": "individuals", "literal": "literals"}
+_NAMES = {"class": "classes", "role": "object_properties", "data": "data_properties"}
+
+
+def _used(abox: ABox, family: str) -> list[str]:
+    """The classes or properties that the assertions of a family are about."""
+    values: list[str] = getattr(abox, _NAMES[family])
+    return sorted(values[i] for i in np.unique(_column(abox, f"{family}_name")).tolist())
+
+
+def _column(abox: ABox, name: str) -> Ints:
+    return np.asarray(getattr(abox, name), np.int64)
+
+
+def _rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
+    """By family, which assertions are about a class or property of ``names``."""
+    masks = []
+    for family, wanted in names.items():
+        values = getattr(abox, _NAMES[family])
+        chosen = np.fromiter((value in wanted for value in values), np.bool_, len(values))
+        masks.append(chosen[_column(abox, f"{family}_name")])
+    return masks
+
+
+def _chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
+    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they are by default."""
+    columns: dict[str, Any] = {
+        name: array("q", _column(abox, name)[mask].tobytes()) for mask, family in zip(masks, _FAMILIES) for name in family
+    }
+    return replace(abox, **columns, **(rare or {}))
+
+
+def _without(abox: ABox, gone: Collection[Assertion]) -> ABox:
+    """``abox`` less ``gone``."""
+    less = abox_of(gone)
+    ids: dict[str, list[int]] = {}
+    for values in ("individuals", "literals", *_NAMES.values()):
+        wanted = {value: i for i, value in enumerate(getattr(less, values))}
+        ids[values] = [-1] * len(wanted)
+        for i, value in enumerate(getattr(abox, values)):
+            if value in wanted:
+                ids[values][wanted[value]] = i
+    masks = []
+    for family in _FAMILIES:
+        places = [ids[_VALUES[name.split("_")[1]] or _NAMES[name.split("_")[0]]] for name in family]
+        rows = {tuple(place[i] for place, i in zip(places, row)) for row in zip(*(getattr(less, name) for name in family))}
+        columns = [_column(abox, name) for name in family]
+        keep = np.ones(len(columns[0]), np.bool_)
+        near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
+        keep[near] = [row not in rows for row in zip(*(column[near].tolist() for column in columns))]
+        masks.append(keep)
+    pairs = ids["individuals"]
+    rare = {
+        "same": tuple(x for x in abox.same if x not in {(pairs[a], pairs[b]) for a, b in less.same}),
+        "different": tuple(x for x in abox.different if x not in {(pairs[a], pairs[b]) for a, b in less.different}),
+        "complex": tuple(x for x in abox.complex if x not in set(less.complex)),
+    }
+    return _chosen(abox, masks, rare)
