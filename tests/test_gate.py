@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import os
 import random
+import shutil
+import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from killing import run_and_kill
 
 from jobs.cli import cli
 from jobs.evaluation.lubm.generate import generate
@@ -181,10 +187,136 @@ def test_a_conflict_without_a_single_triple_to_blame(kg: Path) -> None:
     assert "no single triple" in str(said["reason"])
 
 
+def test_a_graph_goes_as_a_whole(kg: Path) -> None:
+    batch = [
+        f"{a('ann', 'Cat')[:-2]} <urn:g1> .",
+        f"{t('ann', 'likes', 'rex')[:-2]} <urn:g1> .",
+        f"{a('bob', 'Cat')[:-2]} <urn:g2> . # fine",
+        f"{t('ann', 'likes', 'rex')[:-2]} _:g .",
+        t("bob", "likes", "tom"),
+    ]
+    for unit, aside in (("triple", {1, 3}), ("graph", {0, 1, 3})):
+        for name in ("batch.nq", "batch.nq.gz"):
+            code, good, bad, said = gate(kg, batch, "--mode", "split", "--unit", unit, name=name)
+            assert code == 1
+            assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
+            assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
+            assert said["result"]["statistics"]["insertions"] == len(set(batch)) - len(aside)  # type: ignore[index]
+    assert gate(kg, batch[2:3], name="batch.nq")[:2] == (0, batch[2].encode() + b"\n")
+
+
+def test_messages_name_the_file_and_line_of_n_quads(kg: Path) -> None:
+    batch = ["", "# quads", f"{a('ann', 'Cat')[:-2]} <urn:g> .", f"{t('ann', 'lieks', 'tom')[:-2]} <urn:g> ."]
+    code, _, _, said = gate(kg, batch, "--mode", "split", name="batch.nq")
+    (leftover,) = said["result"]["evidence"]["leftovers"]  # type: ignore[index]
+    assert (code, leftover["line"]) == (3, 4)
+    assert leftover["source"].endswith("/batch.nq") and not Path(leftover["source"]).name.startswith("0-")
+
+
+@pytest.mark.parametrize("name", ["batch.ttl", "batch.trig", "batch.jsonld", "batch.rdf"])
+def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
+    texts = {
+        "batch.ttl": f"@prefix : <{PREFIX}> . :ann a :Cat ; :likes :rex, [ a :Cat ] .",
+        "batch.trig": f"@prefix : <{PREFIX}> . :g {{ :ann a :Cat ; :likes :rex, [ a :Cat ] }}",
+        "batch.jsonld": json.dumps(
+            {
+                "@context": {"@vocab": PREFIX, "@base": PREFIX, "likes": {"@type": "@id"}},
+                "@id": "ann",
+                "@type": "Cat",
+                "likes": ["rex", {"@type": "Cat"}],
+            }
+        ),
+        "batch.rdf": f'<rdf:RDF xmlns:rdf="{TYPE[1:-5]}" xmlns="{PREFIX}"><Cat rdf:about="{PREFIX}ann">'
+        f'<likes rdf:resource="{PREFIX}rex"/><likes><Cat/></likes></Cat></rdf:RDF>',
+    }
+    (kg.parent / name).write_text(texts[name])
+    graph = f" <{PREFIX}g>" if name == "batch.trig" else ""
+    said = [f"{line[:-2]}{graph} ." for line in (a("ann", "Cat"), t("ann", "likes", "_:b1"), a("_:b1", "Cat"))]
+    code, good, bad, _ = gate(kg, texts[name].encode(), "--mode", "split", name=name)
+    assert (code, lines_of(bad)) == (1, [f"{BAD[1][:-2]}{graph} ."])
+    assert sorted(lines_of(good)) == sorted(said)
+    assert gate(kg, texts[name].encode(), "--mode", "split", name=name)[1] == good
+
+
+def test_a_dry_run_writes_nothing(kg: Path) -> None:
+    (kg.parent / "batch.nt").write_text("\n".join([*GOOD, *BAD]))
+    sides = ["--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt"]
+    before = sorted(kg.rglob("*"))
+    said = run("gate", "-s", kg, "-i", kg.parent / "batch.nt", "--mode", "split", *sides, "--commit", "--dry-run", "-q")
+    assert said.return_value == 1 and said.output.startswith("SPLIT (dry run")
+    assert sorted(kg.rglob("*")) == before and not (kg.parent / "good.nt").exists() and not (kg.parent / "bad.nt").exists()
+
+
+def test_an_empty_batch_may_be_an_error(kg: Path) -> None:
+    (kg.parent / "batch.nt").write_text("# nothing came\n")
+    asked = ["gate", "--store", kg, "--insert", kg.parent / "batch.nt", "-q"]
+    assert run(*asked).return_value == 0
+    assert "has no triple" in str(run(*asked, "--require-nonempty").exception)
+
+
+def test_why_lines_were_set_aside_is_kept_beside_them(kg: Path) -> None:
+    _, _, bad, said = gate(kg, [*GOOD, *BAD], "--mode", "split")
+    why = json.loads((kg.parent / "bad.nt.why.json").read_text())
+    assert [(x["line"], x["text"]) for x in why["set_aside"]] == [(4, BAD[0]), (5, BAD[1])]
+    assert why["files"] == {"bad.nt": hashlib.sha256(bad).hexdigest()} and why["run"] == said["run"]
+    assert gate(kg, [*GOOD, *BAD], "--mode", "split")[3]["run"] == said["run"]
+    assert gate(kg, [*GOOD, BAD[0]], "--mode", "split")[3]["run"] != said["run"]
+    # Once what contradicted has gone, the quarantine is let in as it is.
+    (kg.parent / "rex.nt").write_text(a("rex", "Dog") + "\n")
+    assert gate(kg, bad, "--delete", kg.parent / "rex.nt", "--commit")[:3] == (0, bad, b"")
+
+
+CHILD = """
+import sys
+from jobs.cli import cli
+print("ready", flush=True)
+sys.stdin.readline()
+cli.main(sys.argv[1:], standalone_mode=False)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_whole_files(kg: Path) -> None:
+    """Killed at any moment: no side is half written, nothing is accepted before what was set aside is on disk, the store holds
+    the batch only if both are there, and the same run again gives what an undisturbed one gives."""
+    folder = kg.parent
+    batch = [*GOOD, *BAD, *(a(f"n{i}", "Cat") for i in range(300))]
+    (folder / "batch.nt").write_text("".join(f"{line}\n" for line in batch))
+    good, bad = (folder / "good.nt", folder / "bad.nt")
+    command = ["gate", "-s", kg, "-i", folder / "batch.nt", "--mode", "split", "--commit", "--reasoner", "own", "-q"]
+    asked = [sys.executable, "-c", CHILD, *map(str, [*command, "--accepted", good, "--quarantine", bad])]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    expected = "".join(f"{line}\n" for line in batch if line not in BAD)
+    moments: set[tuple[bool, bool, bool]] = set()
+    begun = time.monotonic()
+    shutil.copytree(kg, folder / "first")
+    run_and_kill(asked, environment, None)
+    whole = time.monotonic() - begun
+    for i in range(24):
+        for path in (good, bad):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(kg)
+        shutil.copytree(folder / "first", kg)
+        run_and_kill(asked, environment, whole * (0.2 + 0.8 * i / 24))
+        kept = set(run("export", "--store", kg).output.splitlines())
+        moments.add((bad.exists(), good.exists(), kept != set(BASE)))
+        assert not good.exists() or bad.exists()
+        assert kept == set(BASE) or (kept == {*BASE, *(x for x in expected.splitlines() if x[0] != "#")} and good.exists())
+        assert not bad.exists() or bad.read_text() == "".join(f"{line}\n" for line in BAD)
+        assert not good.exists() or good.read_text() == expected
+        run_and_kill(asked, environment, None)
+        assert (bad.read_text(), good.read_text()) == ("".join(f"{line}\n" for line in BAD), expected)
+    assert (False, False, False) in moments
+
+
 def test_wrong_use(kg: Path) -> None:
-    (kg.parent / "b.ttl").write_text("")
-    assert "N-Triples" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.ofn").write_text("")
+    assert "N-Triples" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ofn").exception)
     assert "none.nt" in str(run("gate", "--store", kg, "--insert", kg.parent / "none.nt").exception)
+    (kg.parent / "b.ttl").write_text("no turtle")
+    assert "Mend the file" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.rdf").write_text('<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;">]><x>&b;</x>')
+    assert "entity" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.rdf").exception)
     assert run("gate", "--store", kg).exception is not None
 
 
