@@ -28,6 +28,8 @@ TABLES = "tables"
 ASIDE = "aside"
 #: The folder of the files that name rows which are no longer valid.
 REMOVED = "removed"
+#: The document of the labels of the TBox's terms; not every store has it.
+TERM_LABELS = "term-labels"
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ def commit(
         replacing=checked,
         ontologies=store.ontologies,
         asides=kept,
+        labels=store.term_labels,
     )
 
 
