@@ -46,11 +46,7 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
     if gated.tolerated:
         lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
         lines += _rows(gated, gated.tolerated, verbose)
-    told = [i for i, judged in enumerate(gated.judgements) if verbose or judged.effect != INFO]
-    for i in told if verbose else told[:SHOWN]:
-        lines += ["", *_conflict(i + 1, gated.conflicts[i]), *_judged(gated.patterns[i].id, gated.judgements[i])]
-    if not verbose and len(told) > SHOWN:
-        lines += ["", f"… {len(told) - SHOWN:,} more conflicts: -v shows them, --json FILE writes them."]
+    lines += _judged(gated, verbose)
     lines += _identities(gated, verbose)
     leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
     lines += _leftovers(tuple(leftovers), gated.result.evidence.allowed, verbose)
@@ -65,11 +61,10 @@ def known_text(known: Known) -> str:
     if not known.asides:
         return "nothing had to be set aside"
     groups = known.groups
-    lines = [
-        f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} patterns:"
-    ]
+    lines = [f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"]
     for found in groups:
-        lines += [f"  {len(found.conflicts):>9,}  {_safe(found.pattern.sentence)}", f"  {'':9}  {found.pattern.id}"]
+        lines += [f"  {len(found.conflicts):>9,}  {_safe(found.pattern.title)}  [{found.pattern.id}]"]
+        lines += [f"  {'':9}  {_safe(found.pattern.sentence)}"]
     if known.unexplained:
         lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
     return "\n".join(lines)
@@ -86,9 +81,25 @@ def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
     return lines
 
 
-def _judged(pattern: str, judged: Judgement) -> list[str]:
-    """What a policy calls the conflict, and what it says."""
-    return [f"  {'pattern':9}{pattern}", *([] if judged == Judgement() else [f"  {'policy':9}{_safe(str(judged))}"])]
+def _judged(gated: Gated, verbose: bool) -> list[str]:
+    """The conflicts, by cause and by what the policy says of them, one of each; all with ``verbose``."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, judged in enumerate(gated.judgements):
+        if verbose or judged.effect != INFO:
+            groups.setdefault((gated.patterns[i].id, str(judged)), []).append(i)
+    lines: list[str] = []
+    for places in list(groups.values())[: None if verbose else SHOWN]:
+        pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
+        count = f"{len(places):,} × " if len(places) > 1 else ""
+        lines += ["", f"{count}{_safe(pattern.title)}  [{pattern.id}]"]
+        if judged != Judgement():
+            lines.append(f"  {_safe(str(judged))}")
+        for i in places if verbose else places[:1]:
+            title, *rows = _conflict(i + 1, gated.conflicts[i])
+            lines += [title, f"  {_safe(gated.sentences[i])}", *rows]
+    if not verbose and len(groups) > SHOWN:
+        lines += ["", f"… {len(groups) - SHOWN:,} more causes: -v shows them, --json FILE writes them."]
+    return lines
 
 
 def _identities(gated: Gated, verbose: bool) -> list[str]:

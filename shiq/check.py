@@ -54,8 +54,8 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
-#: Splits A into what is certified and what is set aside, by T and a decider.
-Repair = Callable[[TBox, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
@@ -315,7 +315,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
         asides: tuple[Aside, ...] = ()
         if repair:
-            given_abox, asides = repair(ontology.tbox, given_abox, asked)
+            given_abox, asides = repair(ontology, given_abox, asked)
             clock.stage("setting conflicts aside")
         told = (*of_tbox, *of_data, *told_aside(asides))
         result = _certify(ontology, given_abox, told, ledger, options, asked, clock)

@@ -48,7 +48,7 @@ def test_a_dirty_base_is_certified_without_its_known_conflicts(folder: Path) -> 
     assert set((folder / "known.nt").read_text().splitlines()) == set(DIRTY)
     assert "4 assertions set aside, 5 minimal conflicts" in said.output
     why = json.loads((folder / "known.nt.why.json").read_text())
-    assert {len(x["axioms"]) for x in why["groups"]} == {1, 3, 4}
+    assert [x["count"] for x in why["groups"]] == [3, 1, 1]
     kept = run("export", "-s", folder / "kg").output.splitlines()
     aside = run("export", "-s", folder / "kg", "--set-aside").output.splitlines()
     assert sorted([*kept, *aside]) == sorted((folder / "a.nt").read_text().splitlines())
@@ -99,7 +99,7 @@ def test_random_bases(folder: Path) -> None:
             rng.shuffle(lines)
             (folder / "r.nt").write_text("".join(f"{line}\n" for line in lines))
             abox = read_assertions([folder / "r.nt"], ontology.tbox.signature).abox
-            known = set_aside_known(ontology.tbox, abox, decider)
+            known = set_aside_known(ontology, abox, decider)
             rest = {line for assertion in known.rest for line in assertion_lines(assertion)}
             aside = {line for row in known.asides for line in row.triples}
             assert rest | aside == {x for y in abox for x in assertion_lines(y)} and not rest & aside
@@ -126,4 +126,4 @@ def test_hitting_sets_are_minimal_and_hit() -> None:
 
 
 def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
-    assert not set_aside_known(read_ontology([folder / "t.ofn"]).tbox, ABox(), Decider(create("own"))).asides
+    assert not set_aside_known(read_ontology([folder / "t.ofn"]), ABox(), Decider(create("own"))).asides

@@ -27,7 +27,7 @@ from shiq import aside
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.errors import InputError, UsageError
-from shiq.explanation import Labels, Pattern, group
+from shiq.explanation import Pattern
 from shiq.result import Conflict, Result
 from shiq.verdict import Verdict
 
@@ -56,10 +56,10 @@ class SetAside:
 @dataclass(frozen=True, eq=False)
 class Gated:
     """``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that of
-    ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its pattern
-    and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``: what becomes equal
-    by what is accepted, None where the engine does not tell. ``run``: the same for the same question about the same store and
-    batch.
+    ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
+    pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
+    what becomes equal by what is accepted, None where the engine does not tell. ``run``: the same for the same question about
+    the same store and batch.
     """
 
     decision: str
@@ -73,6 +73,7 @@ class Gated:
     rounds: int = 1
     tolerated: tuple[SetAside, ...] = ()
     patterns: tuple[Pattern, ...] = ()
+    sentences: tuple[str, ...] = ()
     judgements: tuple[Judgement, ...] = ()
     identities: tuple[Identity, ...] | None = None
     run: str = ""
@@ -100,8 +101,8 @@ class Gated:
             "set_aside": [self._row(x) for x in self.set_aside],
             "tolerated": [self._row(x) for x in self.tolerated],
             "conflicts": [
-                {**conflict.to_dict(), "pattern": pattern.id, "rule": pattern.rule, "judgement": judgement.to_dict()}
-                for conflict, pattern, judgement in zip(self.conflicts, self.patterns, self.judgements)
+                {**c.to_dict(), "pattern": p.id, "rule": p.rule, "title": p.title, "sentence": sentence, "judgement": j.to_dict()}
+                for c, p, sentence, j in zip(self.conflicts, self.patterns, self.sentences, self.judgements)
             ],
             "identities": None if self.identities is None else [x.to_dict() for x in self.identities],
             "result": self.result.to_dict(),
@@ -186,6 +187,7 @@ class _Gating:
     asides: dict[str, Aside] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     patterns: list[Pattern] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
     ledger: dict[Triple, Aside] = field(default_factory=dict)
     identities: tuple[Identity, ...] | None = None
@@ -250,7 +252,7 @@ class _Gating:
                 return self._refused(result, "individuals become equal, and no single triple of the batch is to blame")
             self._take_out(self._with_units(found, "goes with what makes individuals equal"))
             return None
-        fresh = self._judge(result.conflicts)
+        fresh = self._judge(result)
         if self.mode == "reject" and any(self.judgements[i].blocks for i in fresh):
             return self._refused(result, "")
         if not self._take_culprits(fresh):
@@ -259,12 +261,12 @@ class _Gating:
 
     # --- conflicts ---------------------------------------------------------------------------------
 
-    def _judge(self, conflicts: Sequence[Conflict]) -> range:
-        """Takes note of ``conflicts``; gives their places."""
+    def _judge(self, result: Result) -> range:
+        """Takes note of the conflicts of ``result``; gives their places."""
         begun = len(self.conflicts)
-        by_place = {i: found.pattern for found in group(conflicts, Labels()) for i in found.conflicts}
-        for i, conflict in enumerate(conflicts):
-            pattern = by_place[i]
+        for i, conflict in enumerate(result.conflicts):
+            pattern = result.explained.pattern(i)
+            self.sentences.append(result.explained.sentence(i))
             insertions = [triple for text in conflict.insertions if (triple := said_by(text))]
             judged = self.policy.judge(insertions, pattern.id, pattern.rule)
             if any(triple in self.ledger for triple in insertions):
@@ -410,6 +412,7 @@ class _Gating:
             self.rounds,
             tuple(sorted(beside, key=_place)),
             tuple(self.patterns),
+            tuple(self.sentences),
             tuple(self.judgements),
             self.identities,
             self.run,

@@ -13,10 +13,11 @@ Step 2 is repeated until nothing is known to be inconsistent. It follows from th
 
 from __future__ import annotations
 
+import itertools
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,11 +33,11 @@ from abox_ops.told import LabelSpace
 from jobs.columns import Ints
 from jobs.gate.sides import WHY, replace_file
 from jobs.store import tbox_hash
-from shiq.abox import ABox, abox_of
+from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside
 from shiq.check import ENGINES, load
 from shiq.errors import InputError
-from shiq.explanation import Group, group
+from shiq.explanation import Explained, Group
 from shiq.functional import axiom_text
 from shiq.model import (
     RDFS,
@@ -47,11 +48,16 @@ from shiq.model import (
     DataPropertyAssertion,
     DataSomeValuesFrom,
     Datatype,
+    DifferentIndividuals,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
     ObjectProperty,
     ObjectPropertyAssertion,
-    TBox,
+    SameIndividual,
 )
 from shiq.ntriples import assertion_lines
+from shiq.reading import Reading
 from shiq.result import Conflict
 from shiq.verdict import Verdict
 
@@ -59,6 +65,10 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 _Mask: TypeAlias = Any  # numpy array of bool
 #: More assertions than this about the individuals of one contradiction are not looked at together.
 MOST = 500
+#: More conflicts of one part that are like one that was explained are not looked for in one round.
+MOST_ALIKE = 50
+#: Begins the names of individuals of one of many parts that are asked about together.
+_COPY = "urn:shiq:part:"
 #: What sets the name of an object apart from that of its subject, where it is asked whether there can be any.
 _OBJECT = ":object"
 _ANY = Datatype(RDFS + "Literal")
@@ -68,16 +78,22 @@ _ANY = Datatype(RDFS + "Literal")
 class Known:
     """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts; ``conflicts``: one for each
     assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be inconsistent and not explained,
-    which stay in the rest."""
+    which stay in the rest; ``labels``: of the terms of the TBox."""
 
     rest: ABox
     asides: tuple[Aside, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unexplained: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
+    def explained(self) -> Explained:
+        return Explained(self.conflicts, self.labels)
+
+    @property
     def groups(self) -> tuple[Group, ...]:
-        return group(self.conflicts)
+        """The conflicts by cause, the most frequent first."""
+        return self.explained.groups
 
     def to_dict(self, sample: int = 3) -> dict[str, Any]:
         return {
@@ -87,22 +103,19 @@ class Known:
             "unexplained": self.unexplained,
             "groups": [
                 {
-                    "pattern": found.pattern.id,
-                    "rule": found.pattern.rule,
-                    "title": found.pattern.title,
-                    "sentence": found.pattern.sentence,
-                    "axioms": list(found.pattern.axioms),
-                    "count": len(found.conflicts),
-                    "sample": [self.conflicts[i].to_dict() for i in found.conflicts[:sample]],
+                    **found.to_dict(),
+                    "sample": [
+                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)} for i in found.conflicts[:sample]
+                    ],
                 }
                 for found in self.groups
             ],
         }
 
 
-def set_aside_known(tbox: TBox, abox: ABox, decider: Decider, digest: str = "", progress: Progress | None = None) -> Known:
-    """``abox`` split as the module says. ``digest``: names the TBox in the rows of the ledger."""
-    return _Search(tbox, decider, digest, progress or (lambda stage, done, total: None)).run(abox)
+def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None) -> Known:
+    """``abox`` split as the module says, for the TBox of ``ontology``."""
+    return _Search(ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)).run(abox)
 
 
 @dataclass
@@ -118,8 +131,8 @@ class Repairing:
         self.progress = settings.get("progress")
         return self
 
-    def __call__(self, tbox: TBox, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
-        self.known = known = set_aside_known(tbox, abox, decider, tbox_hash(tbox), self.progress)
+    def __call__(self, ontology: Reading, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
+        self.known = known = set_aside_known(ontology, abox, decider, self.progress)
         text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
         try:
             replace_file(self.file, text.encode())
@@ -133,16 +146,17 @@ class Repairing:
 
 @dataclass
 class _Search:
-    tbox: TBox
+    ontology: Reading
     decider: Decider
     digest: str
     progress: Progress
     conflicts: list[Conflict] = field(default_factory=list)
+    templates: dict[Hashable, RawConflict] = field(default_factory=dict)
     unexplained: int = 0
 
     @cached_property
     def empty(self) -> KnowledgeBase:
-        found: KnowledgeBase = load(ENGINES["local"]).build(self.tbox, ABox())
+        found: KnowledgeBase = load(ENGINES["local"]).build(self.ontology.tbox, ABox())
         return found
 
     def run(self, abox: ABox) -> Known:
@@ -156,7 +170,7 @@ class _Search:
             chosen = hitting_set([c.insertions for c in raw])
             rest = _without(whole, chosen)
         self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
-        known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained)
+        known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained, self.ontology.labels)
         return replace(known, asides=tuple(_named(known)))
 
     # --- step 1 ------------------------------------------------------------------------------------
@@ -187,20 +201,76 @@ class _Search:
     # --- step 2 ------------------------------------------------------------------------------------
 
     def _around(self, abox: ABox) -> list[RawConflict]:
-        """All minimal conflicts around each element and module of ``abox`` that is inconsistent."""
+        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for each, enough of them that it
+        is consistent, by what is said of it, without a hitting set."""
+        self.unexplained = 0
+        self.progress("looking for known conflicts", len(self.conflicts), 0)
         add_set = self.empty.add_set(abox, ABox())
         refuted = self._refuted(add_set)
         if not refuted:
             return []
         supports = Supports(LabelSpace(add_set.tbox), add_set)
+        said = self._said(add_set, refuted)
+        near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
         found: dict[frozenset[Assertion], RawConflict] = {}
-        for done, individuals in enumerate(refuted):
-            self.progress("explaining known conflicts", done, len(refuted))
-            around = next((part for part in supports.sets(individuals) if self._is_refuted(part)), None)
-            explained = self._explain(_wider(supports, around, individuals)) if around else []
+        for i in sorted({*range(len(refuted))} - {*near}):
+            around = next((part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None)
+            explained = self._explain(around) if around else []
             self.unexplained += not explained
             found.update((frozenset(c.insertions), c) for c in explained)
+        todo = [said[i] for i in near]
+        while todo:
+            before = len(found)
+            found |= self._alike(todo)
+            if len(found) == before:
+                self.unexplained += len(todo)
+                break
+            gone = set(hitting_set([c.insertions for c in found.values()]))
+            rest = [[a for a in part if a not in gone] for part in todo]
+            todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
         return sorted(found.values(), key=lambda c: repr(c.insertions))
+
+    def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[Assertion]]:
+        """What is said of the individuals of each group, sorted; nothing where that is too much to look at together."""
+        about = add_set.about_all(sorted({individual for group in groups for individual in group}))
+        found = []
+        for group in groups:
+            said = {a for individual in group for a in about[individual]}
+            found.append(sorted(said, key=repr) if len(said) <= MOST else [])
+        return found
+
+    def _alike(self, parts: Sequence[list[Assertion]]) -> dict[frozenset[Assertion], RawConflict]:
+        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a part shares with an earlier one,
+        up to its individuals and literals, is not worked out again, but asked: of all parts together."""
+        found: dict[frozenset[Assertion], RawConflict] = {}
+        guesses: list[tuple[int, RawConflict]] = []
+        alone = []
+        for i, part in enumerate(parts):
+            self.progress("explaining known conflicts", i, len(parts))
+            guessed = [c for kind in self.templates.values() for c in itertools.islice(_matches(kind, part), MOST_ALIKE)]
+            if guessed:
+                guesses += [(i, c) for c in guessed]
+                continue
+            for conflict in self._explain(part):
+                found[frozenset(conflict.insertions)] = conflict
+                self.templates.setdefault(_predicates(conflict.insertions), conflict)
+            alone.append(i)
+        explained = {*alone}
+        for (i, conflict), holds in zip(guesses, self._are_minimal([list(c.insertions) for _, c in guesses])):
+            if holds:
+                found[frozenset(conflict.insertions)] = conflict
+                explained.add(i)
+        for i, part in enumerate(parts):
+            if i not in explained:
+                found.update((frozenset(c.insertions), c) for c in self._explain(part))
+        return found
+
+    def _are_minimal(self, parts: Sequence[list[Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, and do not without any one of theirs."""
+        fewer = [(i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))]
+        answers = self._are_refuted([*parts, *(part for _, part in fewer)])
+        too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
+        return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
 
     def _explain(self, assertions: Sequence[Assertion]) -> list[RawConflict]:
         """All minimal conflicts among ``assertions``."""
@@ -210,11 +280,15 @@ class _Search:
             return add_set, self._refuted(add_set)
 
         add_set, groups = check(assertions)
-        explainer = Explainer(self.tbox, self.decider, check)
+        explainer = Explainer(self.ontology.tbox, self.decider, check)
         return explainer.run(sorted(assertions, key=repr), add_set, groups) if groups else []
 
-    def _is_refuted(self, assertions: Sequence[Assertion]) -> bool:
-        return bool(self._refuted(self.empty.add_set(abox_of(assertions), ABox())))
+    def _are_refuted(self, parts: Sequence[Sequence[Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""
+        named = [renamed(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
+        refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
+        numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
+        return [i in numbers for i in range(len(parts))]
 
     def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
         """The individuals of each element and module that is inconsistent."""
@@ -252,11 +326,60 @@ def _name(assertion: Assertion) -> str:
     raise TypeError(assertion)
 
 
-def _wider(supports: Supports, around: Sequence[Assertion], individuals: Iterable[str]) -> list[Assertion]:
-    """``around``, and all that is said of ``individuals``, so that what their conflicts share is seen at once; not where that is
-    much."""
-    said = [a for individual in individuals for a in supports.about(individual)]
-    return list(dict.fromkeys((*around, *said) if len(said) <= MOST else around))
+# --- conflicts that are alike ---------------------------------------------------------------------
+
+
+def renamed(assertion: Assertion, name: Callable[[str], str], literal: Callable[[Literal], Literal] = lambda x: x) -> Assertion:
+    """``assertion`` about other individuals, and with other literals."""
+    match assertion:
+        case ClassAssertion(_, individual):
+            return replace(assertion, individual=name(individual))
+        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+            return replace(assertion, subject=name(subject), literal=literal(value))
+        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
+            return replace(assertion, subject=name(subject), object=name(object))
+        case SameIndividual(first, second) | DifferentIndividuals(first, second):
+            return replace(assertion, first=name(first), second=name(second))
+    raise TypeError(assertion)
+
+
+def _terms(assertion: Assertion) -> tuple[str | Literal, ...]:
+    """The individuals and the literal of ``assertion``."""
+    match assertion:
+        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+            return subject, value
+    return individuals_of(assertion)
+
+
+def _predicate(assertion: Assertion) -> Hashable:
+    """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
+    return renamed(assertion, lambda _: "", lambda _: Literal("", _ANY.iri))
+
+
+def _predicates(assertions: Iterable[Assertion]) -> Hashable:
+    return tuple(sorted(repr(_predicate(a)) for a in assertions))
+
+
+def _matches(template: RawConflict, part: Sequence[Assertion]) -> Iterator[RawConflict]:
+    """``template`` about other individuals and literals, wherever ``part`` says the like of different ones."""
+    by_predicate: dict[Hashable, list[Assertion]] = {}
+    for assertion in part:
+        by_predicate.setdefault(_predicate(assertion), []).append(assertion)
+    wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertions]
+
+    def extend(place: int, bound: dict[str | Literal, str | Literal], taken: tuple[Assertion, ...]) -> Iterator[RawConflict]:
+        if place == len(wanted):
+            yield RawConflict(taken, template.base, template.axioms)
+            return
+        terms, candidates = wanted[place]
+        for candidate in candidates:
+            now = dict(bound)
+            pairs = list(zip(terms, _terms(candidate)))
+            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(now):
+                yield from extend(place + 1, now, (*taken, candidate))
+
+    if all(candidates for _, candidates in wanted):
+        yield from extend(0, {}, ())
 
 
 def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
