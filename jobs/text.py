@@ -47,6 +47,10 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
         lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
         lines += _rows(gated, gated.tolerated, verbose)
     lines += _judged(gated, verbose)
+    if gated.disputes:
+        lines += ["", "what is accepted contradicts assertions that the store has set aside:"]
+        for i, conflict in enumerate(gated.disputes if verbose else gated.disputes[:SHOWN], 1):
+            lines += [row.replace("base  ", "aside ", 1) for row in _conflict(i, conflict)]
     lines += _identities(gated, verbose)
     leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
     lines += _leftovers(tuple(leftovers), gated.result.evidence.allowed, verbose)

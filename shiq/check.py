@@ -440,6 +440,11 @@ class Session:
         return tuple(self._store.asides)
 
     @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
     def tbox_hash(self) -> str:
         return str(self._store.tbox_hash)
 

@@ -60,6 +60,10 @@ def test_a_dirty_base_is_certified_without_its_known_conflicts(folder: Path) -> 
     assert (gated.return_value, found["accepted"]) == (1, 1)
     assert [x["text"] for x in found["set_aside"]] == [batch[2]] and [x["text"] for x in found["tolerated"]] == [batch[1]]
     assert len(found["conflicts"]) == 1
+    # What the batch contradicts of what is set aside is told, and does not block.
+    (folder / "z.nt").write_text("<http://ex.org/x> <http://www.w3.org/2002/07/owl#differentFrom> <http://ex.org/y> .\n")
+    told = json.loads(run("gate", "-s", folder / "kg", "-i", folder / "z.nt", "--json", "-", "-q").output)
+    assert (told["decision"], [x["base"] for x in told["disputes"]]) == ("accepted", [[DIRTY[3]]])
     # A new certificate is about the rest too, and a rebuilt store keeps what is set aside.
     (folder / "t2.ofn").write_text(TBOX.replace("DisjointClasses(:Cat :Dog)", "DisjointClasses(:Cat :Dog :Cow)"))
     assert run("certify", "-s", folder / "kg", "-t", folder / "t2.ofn", "-q").return_value == 0

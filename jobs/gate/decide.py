@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from jobs.gate.disputes import disputes
 from jobs.gate.identities import Identity, identities_of
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, plain_text, read_lines, said_by
 from jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
@@ -59,7 +60,7 @@ class Gated:
     ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
     pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
     what becomes equal by what is accepted, None where the engine does not tell. ``run``: the same for the same question about
-    the same store and batch.
+    the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
     """
 
     decision: str
@@ -79,6 +80,7 @@ class Gated:
     run: str = ""
     dry_run: bool = False
     identity_policy: str = "warn"
+    disputes: tuple[Conflict, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -104,6 +106,7 @@ class Gated:
                 {**c.to_dict(), "pattern": p.id, "rule": p.rule, "title": p.title, "sentence": sentence, "judgement": j.to_dict()}
                 for c, p, sentence, j in zip(self.conflicts, self.patterns, self.sentences, self.judgements)
             ],
+            "disputes": [conflict.to_dict() for conflict in self.disputes],
             "identities": None if self.identities is None else [x.to_dict() for x in self.identities],
             "result": self.result.to_dict(),
         }
@@ -151,7 +154,10 @@ def gate(
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     gating = _Gating(tuple(insertions), lines, mode, unit, policy, identities, run.hexdigest()[:16], dry_run)
-    gating.know(session.asides, session.tbox_hash)
+    if session.asides:
+        rows = [row for row in session.asides if row.alone != session.tbox_hash]
+        gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
+        gating.know(session.asides, session.tbox_hash)
     return gating.decide(partial(session.check, deletions=list(deletions), **settings), commit and not dry_run, deliver)
 
 
@@ -190,6 +196,7 @@ class _Gating:
     sentences: list[str] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
     ledger: dict[Triple, Aside] = field(default_factory=dict)
+    against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
     identities: tuple[Identity, ...] | None = None
     first: Result | None = None
     rounds: int = 0
@@ -418,6 +425,7 @@ class _Gating:
             self.run,
             self.dry_run,
             self.merging,
+            self.against(self.inside) if decision != REFUSED else (),
         )
 
 
