@@ -11,7 +11,8 @@ import pytest
 from test_gate import PREFIX, a, run, t
 
 from abox_ops.decide import Decider
-from jobs.gate.known import hitting_set, set_aside_known
+from jobs.gate.alike import hitting_set
+from jobs.gate.known import set_aside_known
 from shiq.abox import ABox
 from shiq.check import certify
 from shiq.model import Class, ClassAssertion

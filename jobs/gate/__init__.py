@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobs.gate.decide import ACCEPTED, IDENTITIES, MODES, REFUSED, SPLIT, UNITS, Gated, SetAside, gate
+from jobs.gate.decide import IDENTITIES, MODES, UNITS, gate
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, Gated, SetAside
 from jobs.gate.sides import Sides, write_sides
 from jobs.gate.waivers import Policy, read_policy
 

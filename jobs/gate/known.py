@@ -15,25 +15,22 @@ from __future__ import annotations
 
 import itertools
 import json
-from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import AddSet, KnowledgeBase
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
-from jobs.columns import Ints
+from jobs.gate.alike import hitting_set, matches, predicates, renamed
+from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
 from jobs.gate.sides import WHY, replace_file
 from jobs.store import tbox_hash
-from shiq.abox import ABox, abox_of, individuals_of
+from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.check import ENGINES, load
 from shiq.errors import InputError
@@ -48,13 +45,8 @@ from shiq.model import (
     DataPropertyAssertion,
     DataSomeValuesFrom,
     Datatype,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
     ObjectProperty,
     ObjectPropertyAssertion,
-    SameIndividual,
 )
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
@@ -62,7 +54,6 @@ from shiq.result import Conflict
 from shiq.verdict import Verdict
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-_Mask: TypeAlias = Any  # numpy array of bool
 #: More assertions than this about the individuals of one contradiction are not looked at together.
 MOST = 500
 #: More conflicts of one part that are like one that was explained are not looked for in one round.
@@ -168,7 +159,7 @@ class _Search:
         while found := self._around(rest):
             raw += found
             chosen = hitting_set([c.insertions for c in raw])
-            rest = _without(whole, chosen)
+            rest = without(whole, chosen)
         self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
         known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained, self.ontology.labels)
         return replace(known, asides=tuple(_named(known)))
@@ -178,25 +169,25 @@ class _Search:
     def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
         """What is left without assertions of classes and properties that nothing can have, and these."""
         asked: dict[str, tuple[str, str, Assertion]] = {}
-        for family in _NAMES:
-            for iri in _used(abox, family):
+        for family in FAMILIES:
+            for iri in used(abox, family):
                 individual = f"urn:shiq:known:{len(asked)}"
                 asked[individual] = (family, iri, _any(family, iri, individual))
         refuted = self._refuted(self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox()))
         bad = sorted({individual.removesuffix(_OBJECT) for group in refuted for individual in group})
-        why: dict[str, dict[str, tuple[str, ...]]] = {family: {} for family in _NAMES}
+        why: dict[str, dict[str, tuple[str, ...]]] = {family: {} for family in FAMILIES}
         for done, individual in enumerate(bad):
             self.progress("explaining what nothing can be", done, len(bad))
             family, iri, assertion = asked[individual]
             for raw in self._explain([assertion]):
                 why[family][iri] = tuple(map(axiom_text, raw.axioms))
-        masks = _rows_on(abox, why)
+        masks = rows_on(abox, why)
         rows = []
-        for assertion in _chosen(abox, masks, {"same": (), "different": (), "complex": ()}):
+        for assertion in chosen(abox, masks, {"same": (), "different": (), "complex": ()}):
             lines = assertion_lines(assertion)
             self.conflicts.append(Conflict((), lines, why[_family(assertion)][_name(assertion)], "base"))
             rows.append(Aside(lines, alone=self.digest))
-        return _chosen(abox, [~mask for mask in masks]), rows
+        return chosen(abox, [~mask for mask in masks]), rows
 
     # --- step 2 ------------------------------------------------------------------------------------
 
@@ -247,13 +238,13 @@ class _Search:
         alone = []
         for i, part in enumerate(parts):
             self.progress("explaining known conflicts", i, len(parts))
-            guessed = [c for kind in self.templates.values() for c in itertools.islice(_matches(kind, part), MOST_ALIKE)]
+            guessed = [c for kind in self.templates.values() for c in itertools.islice(matches(kind, part), MOST_ALIKE)]
             if guessed:
                 guesses += [(i, c) for c in guessed]
                 continue
             for conflict in self._explain(part):
                 found[frozenset(conflict.insertions)] = conflict
-                self.templates.setdefault(_predicates(conflict.insertions), conflict)
+                self.templates.setdefault(predicates(conflict.insertions), conflict)
             alone.append(i)
         explained = {*alone}
         for (i, conflict), holds in zip(guesses, self._are_minimal([list(c.insertions) for _, c in guesses])):
@@ -326,83 +317,6 @@ def _name(assertion: Assertion) -> str:
     raise TypeError(assertion)
 
 
-# --- conflicts that are alike ---------------------------------------------------------------------
-
-
-def renamed(assertion: Assertion, name: Callable[[str], str], literal: Callable[[Literal], Literal] = lambda x: x) -> Assertion:
-    """``assertion`` about other individuals, and with other literals."""
-    match assertion:
-        case ClassAssertion(_, individual):
-            return replace(assertion, individual=name(individual))
-        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
-            return replace(assertion, subject=name(subject), literal=literal(value))
-        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
-            return replace(assertion, subject=name(subject), object=name(object))
-        case SameIndividual(first, second) | DifferentIndividuals(first, second):
-            return replace(assertion, first=name(first), second=name(second))
-    raise TypeError(assertion)
-
-
-def _terms(assertion: Assertion) -> tuple[str | Literal, ...]:
-    """The individuals and the literal of ``assertion``."""
-    match assertion:
-        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
-            return subject, value
-    return individuals_of(assertion)
-
-
-def _predicate(assertion: Assertion) -> Hashable:
-    """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
-    return renamed(assertion, lambda _: "", lambda _: Literal("", _ANY.iri))
-
-
-def _predicates(assertions: Iterable[Assertion]) -> Hashable:
-    return tuple(sorted(repr(_predicate(a)) for a in assertions))
-
-
-def _matches(template: RawConflict, part: Sequence[Assertion]) -> Iterator[RawConflict]:
-    """``template`` about other individuals and literals, wherever ``part`` says the like of different ones."""
-    by_predicate: dict[Hashable, list[Assertion]] = {}
-    for assertion in part:
-        by_predicate.setdefault(_predicate(assertion), []).append(assertion)
-    wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertions]
-
-    def extend(place: int, bound: dict[str | Literal, str | Literal], taken: tuple[Assertion, ...]) -> Iterator[RawConflict]:
-        if place == len(wanted):
-            yield RawConflict(taken, template.base, template.axioms)
-            return
-        terms, candidates = wanted[place]
-        for candidate in candidates:
-            now = dict(bound)
-            pairs = list(zip(terms, _terms(candidate)))
-            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(now):
-                yield from extend(place + 1, now, (*taken, candidate))
-
-    if all(candidates for _, candidates in wanted):
-        yield from extend(0, {}, ())
-
-
-def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
-    """A set of assertions that meets all ``conflicts``, and of which none could be left out.
-
-    Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
-    needless is put back.
-    """
-    open_ = [frozenset(c) for c in conflicts]
-    chosen: list[Assertion] = []
-    text = {a: repr(a) for c in open_ for a in c}
-    while open_:
-        shared = Counter(a for c in open_ for a in c)
-        best = min(shared, key=lambda a: (-shared[a], text[a]))
-        chosen.append(best)
-        open_ = [c for c in open_ if best not in c]
-    for assertion in reversed(tuple(chosen)):
-        others = set(chosen) - {assertion}
-        if all(not others.isdisjoint(c) for c in conflicts):
-            chosen.remove(assertion)
-    return sorted(chosen, key=text.__getitem__)
-
-
 def _named(known: Known) -> Iterator[Aside]:
     """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
     pattern = {}
@@ -416,71 +330,3 @@ def _named(known: Known) -> Iterator[Aside]:
 
 def _lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
     return tuple(line for assertion in assertions for line in assertion_lines(assertion))
-
-
-# --- columns --------------------------------------------------------------------------------------
-
-#: The columns of an ABox, of one kind of assertions each.
-_FAMILIES = (
-    ("class_subject", "class_name"),
-    ("role_subject", "role_name", "role_object"),
-    ("data_subject", "data_name", "data_literal"),
-)
-_VALUES = {"name": "", "subject": "individuals", "object": "individuals", "literal": "literals"}
-_NAMES = {"class": "classes", "role": "object_properties", "data": "data_properties"}
-
-
-def _used(abox: ABox, family: str) -> list[str]:
-    """The classes or properties that the assertions of a family are about."""
-    values: list[str] = getattr(abox, _NAMES[family])
-    return sorted(values[i] for i in np.unique(_column(abox, f"{family}_name")).tolist())
-
-
-def _column(abox: ABox, name: str) -> Ints:
-    return np.asarray(getattr(abox, name), np.int64)
-
-
-def _rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
-    """By family, which assertions are about a class or property of ``names``."""
-    masks = []
-    for family, wanted in names.items():
-        values = getattr(abox, _NAMES[family])
-        chosen = np.fromiter((value in wanted for value in values), np.bool_, len(values))
-        masks.append(chosen[_column(abox, f"{family}_name")])
-    return masks
-
-
-def _chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
-    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they are by default."""
-    columns: dict[str, Any] = {
-        name: array("q", _column(abox, name)[mask].tobytes()) for mask, family in zip(masks, _FAMILIES) for name in family
-    }
-    return replace(abox, **columns, **(rare or {}))
-
-
-def _without(abox: ABox, gone: Collection[Assertion]) -> ABox:
-    """``abox`` less ``gone``."""
-    less = abox_of(gone)
-    ids: dict[str, list[int]] = {}
-    for values in ("individuals", "literals", *_NAMES.values()):
-        wanted = {value: i for i, value in enumerate(getattr(less, values))}
-        ids[values] = [-1] * len(wanted)
-        for i, value in enumerate(getattr(abox, values)):
-            if value in wanted:
-                ids[values][wanted[value]] = i
-    masks = []
-    for family in _FAMILIES:
-        places = [ids[_VALUES[name.split("_")[1]] or _NAMES[name.split("_")[0]]] for name in family]
-        rows = {tuple(place[i] for place, i in zip(places, row)) for row in zip(*(getattr(less, name) for name in family))}
-        columns = [_column(abox, name) for name in family]
-        keep = np.ones(len(columns[0]), np.bool_)
-        near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
-        keep[near] = [row not in rows for row in zip(*(column[near].tolist() for column in columns))]
-        masks.append(keep)
-    pairs = ids["individuals"]
-    rare = {
-        "same": tuple(x for x in abox.same if x not in {(pairs[a], pairs[b]) for a, b in less.same}),
-        "different": tuple(x for x in abox.different if x not in {(pairs[a], pairs[b]) for a, b in less.different}),
-        "complex": tuple(x for x in abox.complex if x not in set(less.complex)),
-    }
-    return _chosen(abox, masks, rare)

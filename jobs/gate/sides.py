@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.gate.decide import Gated
+from jobs.gate.gated import Gated
 from jobs.gate.lines import Line, bare_name, text_of
 from shiq.errors import InputError
 
