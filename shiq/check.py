@@ -26,6 +26,8 @@ from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
+from shiq.aside import Aside, told_aside
+from shiq.catalog import Catalog, read_catalog
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError, StoreError, UsageError
@@ -40,6 +42,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import AGPL, BACKENDS, create
@@ -56,6 +59,9 @@ ENGINES: Mapping[str, str] = {
     "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
 
+#: The criterion that looks at least of those to be had.
+AUTO = "auto"
+
 #: Engines that have the criterion `model`.
 MODEL_ENGINES = ("local", "memory")
 
@@ -65,19 +71,27 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+Approval = Callable[[Result], "Collection[Aside] | None"]
+
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
+    ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
-    active; ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for
-    all; ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the
-    AGPL may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`."""
+    active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported; ``fail_on``: kinds of
+    leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all; ``audit``: the share of the
+    shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
+    ``require_nonempty``: a batch that holds nothing is an `InputError`."""
 
-    criterion: str = "clausal"
+    criterion: str = "auto"
     engine: str = "local"
     reasoner: str = "auto"
     allow: frozenset[str] = frozenset()
@@ -86,13 +100,14 @@ class Options:
     max_conflicts: int = 1000
     progress: Progress | None = None
     master: str | None = None
+    catalog: str | None = None
     fail_on: frozenset[str] = frozenset()
     audit: float = 0.0
     accept_agpl: bool = False
     require_nonempty: bool = False
 
     def __post_init__(self) -> None:
-        _known(self.criterion, (*CRITERIA, MODEL), "criterion")
+        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
         if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
             raise UsageError(
@@ -127,6 +142,15 @@ def load(target: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
+def resolved(options: Options, knowledge_base: object, has_deletions: bool) -> Options:
+    """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
+    that it rests on, which deletions would make anew."""
+    if options.criterion != AUTO:
+        return options
+    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    return replace(options, criterion=MODEL if is_known and not has_deletions else "clausal")
+
+
 @dataclass
 class Clock:
     """Wall seconds by stage."""
@@ -144,7 +168,8 @@ class Clock:
 @dataclass(frozen=True)
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
-    a batch may import its TBox, and what sets the blank nodes of a batch apart from those of batches that went in before."""
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -152,6 +177,7 @@ class Base:
     certificate: Mapping[str, Any] = field(default_factory=dict)
     ontologies: frozenset[str] = frozenset()
     scope: str = ""
+    labels: Callable[[], Mapping[str, str]] = dict
 
     @property
     def is_certified(self) -> bool:
@@ -172,12 +198,13 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
+    places: Places = nowhere
 
 
 @dataclass(frozen=True)
@@ -185,8 +212,8 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content;
-    ``sent``: see `Evidence`.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``: see
+    `Evidence`.
     """
 
     add_set: Sized
@@ -201,7 +228,7 @@ class Found:
     conflicts: Sequence[RawConflict]
     unexplained: int
     complete: bool
-    keys: Mapping[Assertion, tuple[str, ...]] = field(default_factory=dict)
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
@@ -229,7 +256,7 @@ def check_insertions(
     insertions: object = None,
     deletions: object = None,
     *,
-    criterion: str = "clausal",
+    criterion: str = "auto",
     engine: str = "local",
     reasoner: str = "auto",
     allow: Collection[str] = (),
@@ -238,6 +265,7 @@ def check_insertions(
     max_conflicts: int = 1000,
     progress: Progress | None = None,
     master: str | None = None,
+    catalog: str | None = None,
     fail_on: Collection[str] = (),
     audit: float = 0.0,
     accept_agpl: bool = False,
@@ -263,6 +291,7 @@ def check_insertions(
         max_conflicts,
         progress,
         master,
+        catalog,
         frozenset(fail_on),
         audit,
         accept_agpl,
@@ -288,7 +317,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
-        return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
+        return _certify(ontology, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
 
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
@@ -305,12 +334,12 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
     with _reasoner(options) as asked:
         clock = Clock()
         with keeper.open_store(path) as opened:
-            checked, is_completed = opened.identity, opened.is_completed
+            checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             now = _own_reading(opened) if tbox is None else _read_again(opened, _sources(tbox), options)
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
-        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
-        prepared, result = _prepared(now.ontology.tbox, abox, leftovers, now.data.ledger, options, asked, clock)
+        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside, *told_aside(asides))
+        prepared, result = _prepared(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
@@ -323,6 +352,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 tbox_leftovers=now.ontology.leftovers,
                 certificate=certificate,
                 ontologies=now.ontology.ontologies,
+                labels=now.ontology.labels,
                 replacing=checked,
                 prepared=prepared,
             )
@@ -336,11 +366,14 @@ def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     return Session(Path(path), snapshot)
 
 
-def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
+def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. Settings as in `check_insertions`."""
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
+    `check_insertions`."""
     options = Options(**_settings(settings))
     if options.engine in BUILDERS:
+        if repair:
+            raise UsageError(f"the engine {options.engine} sets nothing aside", "Build the store with the engine local.")
         return _index_far(tbox, abox, Path(store), options)
     with _reasoner(options) as asked:
         clock = Clock()
@@ -350,7 +383,12 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        prepared, result = _prepared(ontology.tbox, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        asides: tuple[Aside, ...] = ()
+        if repair:
+            given_abox, asides = repair(ontology, given_abox, asked)
+            clock.stage("setting conflicts aside")
+        told = (*of_tbox, *of_data, *told_aside(asides))
+        prepared, result = _prepared(ontology, given_abox, told, ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -359,6 +397,8 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            asides=asides,
+            labels=ontology.labels,
             prepared=prepared,
         )
         clock.stage("writing the store")
@@ -401,10 +441,12 @@ class Session:
         *,
         options: Options | None = None,
         commit: bool = False,
+        before_commit: Approval | None = None,
         **settings: Any,
     ) -> Result:
         """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
 
         Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
         snapshot by its number.
@@ -434,14 +476,18 @@ class Session:
         batch = _read(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
+            options = resolved(options, base.knowledge_base, True)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
-            result = _result(base, found, batch.ledger, batch.leftovers, options, clock)
+            result = _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
         else:
-            result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
-        return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
+            result = _decided(base, batch, options, decider, clock)
+        if result.verdict is not Verdict.CONSISTENT:
+            return result
+        asides = before_commit(result) if before_commit else ()
+        return result if asides is None else self._commit(batch, result, options, clock, asides)
 
-    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
+    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)
         opened, self._store = self._store, None
         self._forget()
@@ -453,6 +499,8 @@ class Session:
                 checked=opened.identity,
                 certificate=_certificate(result, options),
                 opened=opened,
+                patch=getattr(result.a_add, "patch", None),
+                asides=asides,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -465,6 +513,26 @@ class Session:
         """A batch as `check` reads it."""
         options = Options()
         return _read(self._base(options), insertions, deletions, options)
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data of the store and is set aside, since it contradicts."""
+        return tuple(self._store.asides)
+
+    @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
+    def tbox_hash(self) -> str:
+        return str(self._store.tbox_hash)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares."""
+        found: tuple[str, int] = self._store.identity
+        return found
 
     def knowledge_base(self, engine: str) -> KnowledgeBase:
         """The store as ``engine`` holds it for this session."""
@@ -483,10 +551,11 @@ class Session:
         return Base(
             self._store.tbox,
             self.knowledge_base(options.engine),
-            tuple(self._store.leftovers),
+            (*self._store.leftovers, *told_aside(self._store.asides)),
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
             f"{self._store.snapshot}.",
+            lambda: self._store.term_labels,
         )
 
 
@@ -503,13 +572,13 @@ class Stored:
 
 def _own_reading(store: Any) -> Stored:
     abox = load(STORE).stored_abox(store)
-    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
     return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
 
 
 def _read_again(store: Any, tbox: list[object], options: Options) -> Stored:
     """A new TBox, and what the store holds as it reads with that one."""
-    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x")
+    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
     return Stored(ontology, _assertions([_own_reading(store).data], ontology, options, "a"))
@@ -535,13 +604,15 @@ Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tupl
 
 def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
+    options = resolved(options, None, True)
     clock = Clock()
     ontology = _ontology(_sources(tbox), options)
     clock.stage("reading the TBox")
 
     def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
-        base = Base(ontology.tbox, range(size), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+        certificate = {"verdict": Verdict.CONSISTENT.value}
+        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         result = _result(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
         return result, _certificate(result, options)
 
@@ -556,15 +627,14 @@ def certified(
     leftovers = (*ontology.leftovers, *given.leftovers)
     if require_axioms:
         leftovers += empty_tbox(ontology.tbox)
-    result = _certify(
-        ontology.tbox, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
-    )
+    result = _certify(ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock)
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = _well_typed(given.abox, options)
     opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
     clock.stage("indexing the base")
-    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result), ontology.ontologies)
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -583,7 +653,7 @@ def _certificate(result: Result, options: Options) -> Any:
 
 
 def _certify(
-    tbox: TBox,
+    ontology: Reading,
     abox: ABox,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
@@ -591,21 +661,23 @@ def _certify(
     decider: Decider,
     clock: Clock,
 ) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6)."""
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    tbox = ontology.tbox
     empty = load(ENGINES[options.engine]).build(tbox, ABox())
     abox, aside = _well_typed(abox, options)
-    if not len(abox) and (refuted := _nothing_at_all(tbox, leftovers, ledger, options, decider, clock)):
+    if not len(abox) and (refuted := _nothing_at_all(ontology, leftovers, ledger, options, decider, clock)):
         return refuted
     told = impossible_classes(empty.simplified.clauses, options)
-    base = Base(tbox, empty, (*leftovers, *aside, *told), {"verdict": Verdict.CONSISTENT.value})
-    result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
-    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
+    result = _decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
 
 
 def _prepared(
-    tbox: TBox,
+    ontology: Reading,
     abox: ABox,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
@@ -615,16 +687,17 @@ def _prepared(
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
     that is not to be had, by asking about A as a whole."""
+    tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
     if not len(abox):
-        return prepared, _certify(tbox, abox, leftovers, ledger, options, decider, clock)
+        return prepared, _certify(ontology, abox, leftovers, ledger, options, decider, clock)
     sent = _sent(decider)
     _, left, is_over = _deadline(options)
     found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
     clock.stage("certifying")
     if found is None:
-        return prepared, _certify(tbox, abox, leftovers, ledger, options, decider, clock)
+        return prepared, _certify(ontology, abox, leftovers, ledger, options, decider, clock)
     prepared, add_set, answers = found
     modules = [m.module for m in add_set.modules]
     told = Found(
@@ -660,7 +733,7 @@ def _deadline(options: Options) -> tuple[float | None, Callable[[], float | None
 
 
 def _nothing_at_all(
-    tbox: TBox,
+    ontology: Reading,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
     options: Options,
@@ -669,12 +742,14 @@ def _nothing_at_all(
 ) -> Result | None:
     """Where there is no individual: what stands in the way of one, since no domain is empty. None if nothing does."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
-    base = Base(tbox, load(ENGINES["memory"]).build(tbox, ABox()), leftovers, {"verdict": Verdict.CONSISTENT.value})
+    empty = load(ENGINES["memory"]).build(ontology.tbox, ABox())
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
     plain = replace(options, criterion="none", engine="memory")
-    result = _decided(base, something, ABox(), ledger, (), plain, decider, clock)
+    result = _decided(base, Batch(something, ABox(), (), ledger), plain, decider, clock)
     if result.verdict is Verdict.CONSISTENT or not (result.evidence.undecided or result.verdict is Verdict.INCONSISTENT):
         return None
-    conflicts = tuple(Conflict((), (), c.axioms, "base") for c in result.conflicts)
+    conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
     statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)
@@ -708,12 +783,13 @@ def _insert(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
+        options = resolved(options, base.knowledge_base, True)
         far, counts, told = base.knowledge_base.check(base, _sources(insertions), _sources(deletions), options, decider, clock)
         _refuse_nothing(counts, options)
         return _result(base, far, counts, told, options, clock)
     batch = _read(base, insertions, deletions, options)
     clock.stage("reading the batch")
-    return _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+    return _decided(base, batch, options, decider, clock)
 
 
 def _given(abox: ABox) -> list[object]:
@@ -732,6 +808,7 @@ def _read(base: Base, insertions: object, deletions: object, options: Options) -
         removed.abox,
         (*added.leftovers, *removed.leftovers, *aside),
         ledger,
+        added.places,
     )
 
 
@@ -741,17 +818,10 @@ def _refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
         raise InputError("the batch holds nothing", "Did its source break off? Without --require-nonempty it is consistent.")
 
 
-def _decided(
-    base: Base,
-    insertions: ABox,
-    deletions: ABox,
-    ledger: Mapping[str, int],
-    leftovers: tuple[Leftover, ...],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> Result:
+def _decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+    insertions, deletions = batch.insertions, batch.deletions
     asked, sent = decider.asked, _sent(decider)
+    options = resolved(options, base.knowledge_base, bool(len(deletions)))
     deadline, left, is_over = _deadline(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -772,6 +842,7 @@ def _decided(
 
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
+        explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
         return found, _inconsistent(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
@@ -804,8 +875,8 @@ def _decided(
         sent=_sent_since(decider, sent),
         audit=decider.audit,
     )
-    leftovers = (*leftovers, *unmatched_deletions(base.knowledge_base, deletions))
-    return _result(base, found, ledger, leftovers, options, clock)
+    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions))
+    return _result(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 
 class Asserting(Protocol):
@@ -846,21 +917,29 @@ def _has_disagreed(decider: Decider) -> bool:
 
 
 def _result(
-    base: Base, found: Found, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+    base: Base,
+    found: Found,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+    places: Places = nowhere,
 ) -> Result:
     add_set = found.add_set
+    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
     everything = (*base.leftovers, *leftovers)
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
         verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
     else:
         verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
     return Result(
         verdict,
         reason,
         a_add=_Kept(add_set),
         modules=found.modules,
-        conflicts=tuple(_conflict(raw, found.keys) for raw in found.conflicts),
+        conflicts=conflicts,
         more_conflicts=found.unexplained,
         complete=found.complete,
         statistics=Statistics(
@@ -888,6 +967,7 @@ def _result(
             found.sent,
             _notes(found, options),
         ),
+        labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
     )
 
@@ -900,10 +980,15 @@ def _notes(found: Found, options: Options) -> tuple[str, ...]:
 
 
 def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory."""
+    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    where the reasoner says which."""
     return [
         *add_set.contradictory,
-        *(_individuals(module) for module, answer in zip(add_set.modules, answers) if answer.verdict is Verdict.INCONSISTENT),
+        *(
+            tuple(i for n in answer.near for i in module.elements[n]) or _individuals(module)
+            for module, answer in zip(add_set.modules, answers)
+            if answer.verdict is Verdict.INCONSISTENT
+        ),
     ]
 
 
@@ -915,23 +1000,28 @@ class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
     def __init__(self, add_set: Sized) -> None:
-        self._add_set = add_set
+        self.add_set = add_set
         self._items: list[Assertion] | None = None
 
     def _all(self) -> list[Assertion]:
         if self._items is None:
-            self._items = list(self._add_set.kept())
+            self._items = list(self.add_set.kept())
         return self._items
 
     def __getitem__(self, i: Any) -> Any:
         return self._all()[i]
 
     def __len__(self) -> int:
-        return self._add_set.size
+        return self.add_set.size
+
+    @property
+    def patch(self) -> Any:
+        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
         """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
-        make = getattr(self._add_set, "frame", None)
+        make = getattr(self.add_set, "frame", None)
         if make is None:
             raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
         return make()
@@ -972,12 +1062,15 @@ def _not_certified(base: Base) -> str:
     return f"the base is not certified consistent: {reason}{again}"
 
 
-def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Conflict:
+def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
     return Conflict(
-        tuple(line for a in raw.insertions for line in assertion_lines(a)),
+        tuple(line for line, _ in lines),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        places=tuple(places for _, places in lines) if places_of else (),
+        is_minimal=raw.is_minimal,
     )
 
 
@@ -991,7 +1084,13 @@ def _sources(given: object) -> list[object]:
 
 
 def _ontology(sources: list[object], options: Options) -> Reading:
-    return read_ontology(sources, progress=_reading(options))
+    reading = read_ontology(sources, progress=_reading(options), catalog=catalog_of(options))
+    return replace(reading, places=nowhere)
+
+
+def catalog_of(options: Options) -> Catalog | None:
+    """The catalog that is named, read. Raises: InputError."""
+    return None if options.catalog is None else read_catalog(options.catalog)
 
 
 def _assertions(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
@@ -1006,7 +1105,10 @@ def _assertions(sources: list[object], ontology: Reading, options: Options, scop
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
             scope=scope,
+            catalog=catalog_of(options),
         )
+    if scope == "a":
+        reading = replace(reading, places=nowhere)  # the columns of a base need not be held on to
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):

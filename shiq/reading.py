@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from shiq.abox import ABox
 from shiq.model import TBox
+from shiq.place import Places, nowhere
 from shiq.verdict import Leftover
 
 
@@ -20,6 +21,8 @@ class Reading:
     passage that is no triple counts as one, under ``leftover:malformed``.
     ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in
     ``leftovers``.
+    ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
+    ``places``: where the assertions were read, for as long as the reading is kept.
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 
@@ -29,3 +32,5 @@ class Reading:
     ledger: Mapping[str, int] = field(default_factory=Counter)
     sources: tuple[str, ...] = ()
     ontologies: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    places: Places = nowhere

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from shiq.model import Assertion
+from shiq.place import Place
 from shiq.verdict import Leftover, Verdict
+
+if TYPE_CHECKING:
+    from shiq.explanation import Explained, Group
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
 SCHEMA_VERSION = 1
@@ -28,7 +33,9 @@ class Conflict:
     ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base`` (assertions of A) and ``axioms`` are
     with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps to several triples), axioms
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
-    ``keys``: what the caller called the rows of the insertions, where tables of triples had a column for that.
+    ``places``: of each line of ``insertions``, every place where it was read, or () for all; ``keys``: what the caller called the
+    rows of the insertions, where tables of triples had a column for that. ``is_minimal``: False where it contradicts, but time
+    ran out, or a reasoner gave up, before it was sure that nothing can be left out.
     """
 
     insertions: tuple[str, ...]
@@ -36,6 +43,13 @@ class Conflict:
     axioms: tuple[str, ...] = ()
     origin: str = "insertions"
     keys: tuple[str, ...] = ()
+    is_minimal: bool = True
+    places: tuple[tuple[Place, ...], ...] = ()
+
+    @property
+    def graphs(self) -> tuple[str, ...]:
+        """The named graphs that its insertions are in, as N-Triples terms."""
+        return tuple(sorted({place.graph for places in self.places for place in places if place.graph}))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -43,7 +57,10 @@ class Conflict:
             "insertions": list(self.insertions),
             "base": list(self.base),
             "axioms": list(self.axioms),
+            "minimal": self.is_minimal,
             **({"keys": list(self.keys)} if self.keys else {}),
+            **({"graphs": list(self.graphs)} if self.graphs else {}),
+            **({"places": [[place.to_dict() for place in places] for places in self.places]} if any(self.places) else {}),
         }
 
 
@@ -134,8 +151,9 @@ class Result:
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
     kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
-    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store;
-    ``disagreements``: modules that two reasoners answer differently (`abox_ops.audit.Disagreement`), if an audit was asked for.
+    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
+    terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
+    (`abox_ops.audit.Disagreement`), if an audit was asked for.
     """
 
     verdict: Verdict
@@ -148,7 +166,20 @@ class Result:
     statistics: Statistics = field(default_factory=Statistics)
     evidence: Evidence = field(default_factory=Evidence)
     committed: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
+
+    @cached_property
+    def explained(self) -> Explained:
+        """The conflicts with their patterns and sentences, worked out when they are first asked for."""
+        from shiq.explanation import Explained
+
+        return Explained(self.conflicts, self.labels)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The conflicts by their cause, biggest group first."""
+        return self.explained.groups
 
     def raise_for_verdict(self) -> None:
         """Raises `NotConsistent` unless the verdict is CONSISTENT."""
@@ -156,13 +187,18 @@ class Result:
             raise NotConsistent(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schema_version, verdict, reason, statistics, conflicts, evidence)."""
+        """The JSON form (schema_version, verdict, reason, statistics, conflicts, groups, evidence)."""
+        explained = self.explained
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": self.verdict.value,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
-            "conflicts": [c.to_dict() for c in self.conflicts],
+            "conflicts": [
+                {**conflict.to_dict(), "pattern": explained.pattern(i).id, "sentence": explained.sentence(i)}
+                for i, conflict in enumerate(self.conflicts)
+            ],
+            "groups": [group.to_dict() for group in explained.groups],
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),

@@ -40,6 +40,7 @@ KINDS: dict[str, str] = {
     "tbox-axiom": "a TBox axiom among assertions: insertions may not change the TBox",
     "missing-import": "an imported ontology that was not given",
     "lossy-input": "an in-memory object that may have lost or rewritten triples on its way",
+    "set-aside": "assertions of the base that were set aside because they are known, or waived, to contradict it",
     "without-effect": "triples that every model can meet, however they are meant, and that nothing else uses",
     "unmatched-deletion": "a deletion of what the base does not assert: it does nothing",
     "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
@@ -47,8 +48,8 @@ KINDS: dict[str, str] = {
 
 
 #: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to (``--fail-on KIND``). The
-#: datatype layer leaves undecided whatever rests on an opaque value.
-INFORMATIVE = frozenset({"unknown-datatype", "without-effect", "unmatched-deletion", "unsatisfiable-class"})
+#: datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in no question that is asked.
+INFORMATIVE = frozenset({"unknown-datatype", "set-aside", "without-effect", "unmatched-deletion", "unsatisfiable-class"})
 
 #: For ``--fail-on``: every kind.
 UNINTERPRETED = "uninterpreted"

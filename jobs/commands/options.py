@@ -87,6 +87,11 @@ def common(command: F) -> F:
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
+                "--catalog",
+                metavar="FILE",
+                help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
+            ),
+            click.option(
                 "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
             ),
             click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
@@ -108,11 +113,11 @@ def common(command: F) -> F:
 
 criterion_option = click.option(
     "--criterion",
-    type=Nearest(["clausal", "model", "definition7", "none"]),
-    default="clausal",
+    type=Nearest(["auto", "clausal", "model", "definition7", "none"]),
+    default="auto",
     show_default=True,
-    help="Which part of the data the check looks at: clausal, model (least; engine memory only), definition7 (as published), "
-    "none (all of it).",
+    help="Which part of the data the check looks at: model (least: the model that certified the store is patched; engines local "
+    "and memory), clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
 )
 engine_option = click.option(
     "--engine",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
-from jobs.store.manifest import Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     COMPLETION,
     IDENTITY,
@@ -29,6 +30,7 @@ from jobs.store.schema import (
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from jobs.store.values import decode
+from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.model import (
     Assertion,
@@ -125,9 +127,19 @@ class Store:
         return found
 
     @cached_property
+    def term_labels(self) -> dict[str, str]:
+        """What terms of the TBox are called, by IRI; empty for a store that was written without."""
+        return dict(self._document(TERM_LABELS)) if TERM_LABELS in self.manifest.documents else {}
+
+    @cached_property
     def leftovers(self) -> tuple[Leftover, ...]:
         """What was not interpreted when the store was built."""
         return tuple(map(decode, self._document("leftovers")))
+
+    @cached_property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data, is not in A, and was set aside because it contradicts."""
+        return tuple(map(Aside.from_dict, self._document(ASIDE))) if ASIDE in self.manifest.documents else ()
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:
@@ -292,6 +304,7 @@ def status(store: Store) -> dict[str, Any]:
         "tbox_hash": manifest.tbox_hash,
         "axioms": len(store.tbox.axioms),
         "leftovers": len(store.leftovers),
+        "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": tables,
         "snapshots": [

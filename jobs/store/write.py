@@ -9,15 +9,17 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
+    ASIDE,
     MANIFEST,
     REMOVED,
     TABLES,
+    TERM_LABELS,
     Certificate,
     DataFile,
     Manifest,
@@ -32,6 +34,7 @@ from jobs.store.read import Store, open_store
 from jobs.store.schema import vacuum_table
 from jobs.store.snapshots import SNAPSHOTS, keep
 from jobs.store.values import encode
+from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.verdict import Leftover
@@ -55,7 +58,7 @@ class Counts:
 @dataclass(frozen=True)
 class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
-    ``keeps``: whether it, and those that it keeps, stay behind the new one."""
+    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox."""
 
     path: Path
     tbox: TBox
@@ -63,6 +66,7 @@ class Rebuild:
     old: Manifest | None
     ontologies: tuple[str, ...] = ()
     keeps: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
@@ -90,9 +94,11 @@ class Rebuild:
         leftovers: Iterable[Leftover] = (),
         tbox_leftovers: Iterable[Leftover] = (),
         certificate: Certificate | None = None,
+        asides: Iterable[Aside] | None = None,
     ) -> Store:
         """Puts the snapshot of ``tables`` in the place of the old one, and opens it. ``tbox_leftovers``: those of reading the
-        TBox, as far as they are told apart from the others."""
+        TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as before, by the snapshots
+        that are kept)."""
         path, of_tbox = self.path, tuple(tbox_leftovers)
         left_over = (*of_tbox, *leftovers)
         about(certificate, path, self.tbox)
@@ -104,6 +110,8 @@ class Rebuild:
                 "tbox": write_document(path, "tbox", encode(self.tbox)),
                 "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
                 "index": write_document(path, "index", index_document),
+                **self._asides(asides),
+                **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
             facts={**facts, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
@@ -114,6 +122,12 @@ class Rebuild:
             tidy(path, manifest, self.old)
         return open_store(path)
 
+    def _asides(self, asides: Iterable[Aside] | None) -> dict[str, DataFile]:
+        if asides is not None:
+            return aside_document(self.path, asides)
+        held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
+        return {ASIDE: held} if held else {}
+
     def _read_properties(self) -> list[str]:
         """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
         said by others is not in the store."""
@@ -123,9 +137,11 @@ class Rebuild:
 
 
 @contextmanager
-def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False) -> Iterator[Rebuild]:
+def rebuilding(
+    path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False, labels: Mapping[str, str] | None = None
+) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
-    ``keeps``: whether the snapshots that the store has stay behind it.
+    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
     """
@@ -134,7 +150,7 @@ def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps:
         old = _previous(path)
         (path / TABLES).mkdir(exist_ok=True)
         sync_directory(path)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps)
+        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps, labels or {})
 
 
 def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
@@ -201,6 +217,12 @@ def _previous(path: Path) -> Manifest | None:
 
 def write_document(store: Path, name: str, value: object) -> DataFile:
     return write_json(store, _DOCUMENTS, name, value)
+
+
+def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
+    """The document of what is set aside, by its name; none where nothing is."""
+    rows = [aside.to_dict() for aside in asides]
+    return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
 def tidy(store: Path, new: Manifest, old: Manifest) -> None:

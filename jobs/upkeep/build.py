@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from jobs.store.schema import write_table
 from jobs.store.write import Counts, about, rebuilding, unchanged
 from jobs.upkeep.tables import base_tables, index_document, index_tables, numbered
 from shiq.abox import ABox
+from shiq.aside import Aside
 from shiq.model import TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
@@ -64,20 +65,24 @@ def write_store(
     progress: Progress | None = None,
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
+    asides: Iterable[Aside] | None = None,
+    labels: Mapping[str, str] | None = None,
     prepared: Prepared | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
     one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
-    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox.
+    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
+    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``labels``: of the
+    terms of the TBox.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies, keeps=replacing is not None) as rebuild:
+    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
         unchanged(path, rebuild.old, replacing)
         told("indexing", 0, 1)
         made = prepared or prepare(tbox, abox)
@@ -97,4 +102,5 @@ def write_store(
             leftovers=leftovers,
             tbox_leftovers=tbox_leftovers,
             certificate=certificate,
+            asides=asides,
         )
