@@ -1,0 +1,115 @@
+"""Names for people: what an IRI is called in a sentence.
+
+>>> labels = Labels({"urn:v#Wellbore": "wellbore"})
+>>> labels.of("urn:v#Wellbore"), labels.of("http://example.org/data/wellbore/7"), labels.of("_:i0.x")
+('wellbore', 'wellbore/7', '_:i0.x')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
+
+from shiq.model import OWL, RDF, RDFS, XSD
+
+#: What the vocabulary of the language itself is called.
+_BUILT_IN = {
+    OWL + "Thing": "thing",
+    OWL + "Nothing": "nothing",
+    RDFS + "Literal": "value",
+    XSD + "string": "text",
+}
+_PREFIXES = {OWL: "owl:", RDF: "rdf:", RDFS: "rdfs:", XSD: "xsd:"}
+_PIECES = re.compile(r"[^#/]+")
+_TELLING = re.compile(r"[^\W\d_]{2}", re.UNICODE)
+
+
+class Labels:
+    """Names of IRIs: the label of ``known`` (rdfs:label, skos:prefLabel) if there is one, else a readable local name.
+
+    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a conflict): where two of them would have
+    the same name, each gets more of its IRI. Characters that cannot be shown are replaced; nothing is escaped for any format.
+    """
+
+    def __init__(self, known: Mapping[str, str] | None = None, terms: Iterable[str] = ()) -> None:
+        self.known: Mapping[str, str] = known or {}
+        self._names: dict[str, str] = {}
+        self._add({*self.known, *terms})
+
+    def of(self, iri: str) -> str:
+        """The name of ``iri``; of a blank node, the node itself."""
+        found = self._names.get(iri)
+        return self._name(iri, 1) if found is None else found
+
+    def among(self, terms: Iterable[str]) -> Labels:
+        """These labels with ``terms`` told apart from each other, and from the terms that are told apart already."""
+        more = {term for term in terms if term not in self._names}
+        if not more:
+            return self
+        made = Labels.__new__(Labels)
+        made.known, made._names = self.known, dict(self._names)
+        made._add(more)
+        return made
+
+    def _add(self, terms: set[str]) -> None:
+        """Gives each of ``terms`` the shortest name that no other one has."""
+        taken = set(self._names.values())
+        open_ = sorted(terms)
+        for pieces in (1, 2, 3):
+            by_name: dict[str, list[str]] = {}
+            for term in open_:
+                by_name.setdefault(self._name(term, pieces), []).append(term)
+            open_ = []
+            for name, of_name in by_name.items():
+                if len(of_name) == 1 and name not in taken:
+                    self._names[of_name[0]] = name
+                else:
+                    open_ += of_name
+            taken.update(by_name)
+        for term in open_:
+            self._names[term] = _visible(term)
+
+    def _name(self, iri: str, pieces: int) -> str:
+        """The name of ``iri`` with so many pieces of its path; a label with a second piece is followed by where it is from."""
+        label = self.known.get(iri) or _BUILT_IN.get(iri)
+        if label:
+            label = " ".join(_visible(label).split())
+            return label if pieces == 1 else f"{label} ({_local(iri, pieces)})"
+        if iri.startswith("_:"):
+            return iri
+        for namespace, prefix in _PREFIXES.items():
+            if iri.startswith(namespace):
+                return prefix + iri[len(namespace) :]
+        return _local(iri, pieces)
+
+
+def _local(iri: str, pieces: int) -> str:
+    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there is a word among them."""
+    path = iri.split("://", 1)[-1] if "://" in iri else iri
+    found = _PIECES.findall(path)
+    if not found:
+        return _visible(iri)
+    count = min(pieces, len(found))
+    while count < len(found) and not _TELLING.search("".join(found[-count:])):
+        count += 1
+    name = "/".join(_unquoted(piece) for piece in found[-count:])
+    if "/" not in iri and "#" not in iri and ":" in name:
+        name = ":".join(name.split(":")[-pieces:])
+    return name
+
+
+def _unquoted(text: str) -> str:
+    return _visible(unquote(text, errors="strict") if "%" in text and _is_utf8(text) else text)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,0 +1,268 @@
+"""Axioms and assertions in the manner of OWL 2 Manchester syntax, with labels.
+
+Keywords are those of the W3C note on the syntax; names are labels, so that the text is for reading, not for parsing.
+
+>>> from shiq.explanation.labels import Labels
+>>> manchester("SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:r> ObjectComplementOf(<urn:B>)))")
+'A SubClassOf: r some (not B)'
+"""
+
+from __future__ import annotations
+
+import re
+
+from shiq.explanation.labels import Labels
+from shiq.explanation.parsed import assertion_of, axiom_of, line_of
+from shiq.model import (
+    OWL,
+    RDF,
+    RDFS,
+    TOP_DATATYPE,
+    XSD,
+    Assertion,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataAllValuesFrom,
+    DataComplementOf,
+    DataExactCardinality,
+    DataHasValue,
+    DataIntersectionOf,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataOneOf,
+    DataProperty,
+    DataPropertyAssertion,
+    DataPropertyDomain,
+    DataPropertyRange,
+    DataSomeValuesFrom,
+    Datatype,
+    DatatypeDefinition,
+    DatatypeRestriction,
+    DataUnionOf,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    FunctionalDataProperty,
+    FunctionalObjectProperty,
+    HasKey,
+    InverseFunctionalObjectProperty,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
+    ObjectIntersectionOf,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectPropertyDomain,
+    ObjectPropertyRange,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+    ReflexiveObjectProperty,
+    SameIndividual,
+    SubClassOf,
+    SubDataPropertyOf,
+    SubObjectPropertyChain,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TransitiveObjectProperty,
+)
+
+_FACETS = {
+    "length": "length",
+    "minLength": "minLength",
+    "maxLength": "maxLength",
+    "pattern": "pattern",
+    "langRange": "langRange",
+    "minInclusive": ">=",
+    "maxInclusive": "<=",
+    "minExclusive": ">",
+    "maxExclusive": "<",
+}
+_CHARACTERISTICS = {
+    FunctionalObjectProperty: "Functional",
+    FunctionalDataProperty: "Functional",
+    InverseFunctionalObjectProperty: "InverseFunctional",
+    SymmetricObjectProperty: "Symmetric",
+    AsymmetricObjectProperty: "Asymmetric",
+    IrreflexiveObjectProperty: "Irreflexive",
+    ReflexiveObjectProperty: "Reflexive",
+    TransitiveObjectProperty: "Transitive",
+}
+_ATOMS = (Class, ObjectProperty, DataProperty, Datatype, ObjectOneOf, DataOneOf, DatatypeRestriction)
+_PLAIN_NAME = re.compile(r"\S+\Z")
+
+
+def manchester(text: str, labels: Labels | None = None) -> str:
+    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax; itself if it is neither."""
+    labels = labels or Labels()
+    line = line_of(text)
+    value = assertion_of(line) if line else axiom_of(text)
+    return text if value is None else manchester_of(value, labels)
+
+
+def manchester_of(value: Axiom | Assertion, labels: Labels) -> str:
+    """An axiom or assertion in Manchester syntax."""
+    return _Writer(labels).statement(value)
+
+
+def expression_text(value: object, labels: Labels) -> str:
+    """A class expression, property or data range in Manchester syntax."""
+    return _Writer(labels).text(value)
+
+
+class _Writer:
+    def __init__(self, labels: Labels) -> None:
+        self._labels = labels
+
+    def statement(self, value: Axiom | Assertion) -> str:
+        text, joined = self.text, self._joined
+        match value:
+            case SubClassOf(sub, sup):
+                return f"{text(sub)} SubClassOf: {text(sup)}"
+            case EquivalentClasses(members) | EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+                return self._mutual("EquivalentTo:", self._sort(value, "Equivalent"), members)
+            case DisjointClasses(members) | DisjointObjectProperties(members) | DisjointDataProperties(members):
+                return self._mutual("DisjointWith:", self._sort(value, "Disjoint"), members)
+            case DisjointUnion(cls, members):
+                return f"{text(cls)} DisjointUnionOf: {joined(members, ', ')}"
+            case SubObjectPropertyOf(sub, sup) | SubDataPropertyOf(sub, sup):
+                return f"{text(sub)} SubPropertyOf: {text(sup)}"
+            case SubObjectPropertyChain(chain, sup):
+                return f"{text(sup)} SubPropertyChain: {joined(chain, ' o ')}"
+            case InverseObjectProperties(first, second):
+                return f"{text(first)} InverseOf: {text(second)}"
+            case ObjectPropertyDomain(property, domain) | DataPropertyDomain(property, domain):
+                return f"{text(property)} Domain: {text(domain)}"
+            case ObjectPropertyRange(property, range) | DataPropertyRange(property, range):
+                return f"{text(property)} Range: {text(range)}"
+            case DatatypeDefinition(datatype, range):
+                return f"{text(datatype)} EquivalentTo: {text(range)}"
+            case HasKey(expression, object_properties, data_properties):
+                return f"{text(expression)} HasKey: {joined((*object_properties, *data_properties), ', ')}"
+            case ClassAssertion(expression, individual):
+                return f"{self._name(individual)} Types: {text(expression)}"
+            case ObjectPropertyAssertion(property, subject, other):
+                return f"{self._name(subject)} Facts: {text(property)} {self._name(other)}"
+            case NegativeObjectPropertyAssertion(property, subject, other):
+                return f"{self._name(subject)} Facts: not {text(property)} {self._name(other)}"
+            case DataPropertyAssertion(property, subject, literal):
+                return f"{self._name(subject)} Facts: {text(property)} {text(literal)}"
+            case NegativeDataPropertyAssertion(property, subject, literal):
+                return f"{self._name(subject)} Facts: not {text(property)} {text(literal)}"
+            case SameIndividual(first, second):
+                return f"{self._name(first)} SameAs: {self._name(second)}"
+            case DifferentIndividuals(first, second):
+                return f"{self._name(first)} DifferentFrom: {self._name(second)}"
+        return f"{text(value.property)} Characteristics: {_CHARACTERISTICS[type(value)]}"
+
+    def text(self, value: object) -> str:
+        text, inner, joined = self.text, self._inner, self._joined
+        match value:
+            case Class(iri) | ObjectProperty(iri) | DataProperty(iri) | Datatype(iri):
+                return self._name(iri)
+            case ObjectInverseOf(property):
+                return f"inverse {inner(property)}"
+            case Literal():
+                return literal_text(value)
+            case ObjectIntersectionOf(operands) | DataIntersectionOf(operands):
+                return joined(operands, " and ")
+            case ObjectUnionOf(operands) | DataUnionOf(operands):
+                return joined(operands, " or ")
+            case ObjectComplementOf(operand) | DataComplementOf(operand):
+                return f"not {inner(operand)}"
+            case ObjectSomeValuesFrom(property, filler) | DataSomeValuesFrom(property, filler):
+                return f"{inner(property)} some {inner(filler)}"
+            case ObjectAllValuesFrom(property, filler) | DataAllValuesFrom(property, filler):
+                return f"{inner(property)} only {inner(filler)}"
+            case ObjectHasValue(property, individual):
+                return f"{inner(property)} value {self._name(individual)}"
+            case DataHasValue(property, literal):
+                return f"{inner(property)} value {text(literal)}"
+            case ObjectHasSelf(property):
+                return f"{inner(property)} Self"
+            case ObjectMinCardinality(n, property, filler) | DataMinCardinality(n, property, filler):
+                return self._cardinality("min", n, property, filler)
+            case ObjectMaxCardinality(n, property, filler) | DataMaxCardinality(n, property, filler):
+                return self._cardinality("max", n, property, filler)
+            case ObjectExactCardinality(n, property, filler) | DataExactCardinality(n, property, filler):
+                return self._cardinality("exactly", n, property, filler)
+            case ObjectOneOf(individuals):
+                return "{" + ", ".join(map(self._name, individuals)) + "}"
+            case DataOneOf(literals):
+                return "{" + ", ".join(map(literal_text, literals)) + "}"
+            case DatatypeRestriction(datatype, facets):
+                limits = (f"{_FACETS.get(_after(facet), _after(facet))} {_facet(value)}" for facet, value in facets)
+                return f"{text(datatype)}[{', '.join(limits)}]"
+        raise TypeError(value)
+
+    def _cardinality(self, word: str, n: int, property: object, filler: object) -> str:
+        qualified = filler not in (Class(OWL + "Thing"), TOP_DATATYPE)
+        return f"{self._inner(property)} {word} {n}" + (f" {self._inner(filler)}" if qualified else "")
+
+    def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
+        if len(members) == 2:
+            return f"{self.text(members[0])} {keyword} {self.text(members[1])}"
+        return f"{sort}: {self._joined(members, ', ')}"
+
+    def _sort(self, value: object, word: str) -> str:
+        return word + ("Classes" if isinstance(value, EquivalentClasses | DisjointClasses) else "Properties")
+
+    def _joined(self, members: tuple[object, ...], between: str) -> str:
+        inner = self.text if between == ", " else self._inner
+        return between.join(map(inner, members))
+
+    def _inner(self, value: object) -> str:
+        """``value`` as an operand: in parentheses, unless it is a name."""
+        text = self.text(value)
+        is_atom = isinstance(
+            value, Class | ObjectProperty | DataProperty | Datatype | ObjectOneOf | DataOneOf | DatatypeRestriction
+        )
+        return text if is_atom else f"({text})"
+
+    def _name(self, iri: str) -> str:
+        """The label; quoted where it has spaces, as Manchester syntax is shown elsewhere."""
+        if iri in (OWL + "Thing", OWL + "Nothing"):
+            return "owl:" + _after(iri)
+        if iri.startswith(XSD) or iri == RDFS + "Literal":
+            return ("xsd:" if iri.startswith(XSD) else "rdfs:") + _after(iri)
+        name = self._labels.of(iri)
+        return name if _PLAIN_NAME.match(name) else f"'{name}'"
+
+
+def literal_text(value: Literal) -> str:
+    """A literal as it would be typed: its lexical form in quotes, with language or datatype (shortened) behind it."""
+    text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if value.language:
+        return f"{text}@{value.language}"
+    if value.datatype == XSD + "string":
+        return text
+    known = {XSD: "xsd:", RDF: "rdf:", RDFS: "rdfs:", OWL: "owl:"}
+    for namespace, prefix in known.items():
+        if value.datatype.startswith(namespace):
+            return f"{text}^^{prefix}{value.datatype[len(namespace) :]}"
+    return f"{text}^^{_after(value.datatype)}"
+
+
+def _facet(value: Literal) -> str:
+    return value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
+
+
+def _after(iri: str) -> str:
+    return re.split(r"[#/]", iri)[-1]
