@@ -1,0 +1,187 @@
+"""What a report is made of: the JSON answer of a command, read into values.
+
+Every format is made of this, so that `shiq report` makes the same reports again from the JSON alone. Keys that are not known here
+are passed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiq.explanation import Group, Labels, group, sentence
+from shiq.result import Conflict
+from shiq.verdict import INFORMATIVE, Verdict
+
+CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known."""
+
+    source: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An assertion: an N-Triples line, and where it was read."""
+
+    text: str
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A conflict; ``number``: its place in the list, from 1; ``remarks``: what else is to be known of it."""
+
+    number: int
+    insertions: tuple[Fact, ...]
+    base: tuple[Fact, ...]
+    axioms: tuple[str, ...]
+    sentence: str
+    keys: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A line that a gate set aside; ``conflicts``: numbers of contradictions, from 1."""
+
+    place: Place
+    text: str
+    reason: str
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`."""
+
+    kind: str
+    message: str
+    place: Place
+    text: str
+    hint: str
+    count: int
+    blocks: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check; ``causes``: its conflicts by
+    pattern; ``decision``: of a gate, else ""."""
+
+    document: Mapping[str, Any]
+    result: Mapping[str, Any]
+    command: str
+    verdict: Verdict
+    reason: str
+    decision: str
+    conflicts: Sequence[Mapping[str, Any]]
+    causes: tuple[Group, ...]
+    labels: Labels
+    leftovers: tuple[Left, ...]
+    set_aside: tuple[SetAside, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.result["statistics"]
+        return found
+
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.result["evidence"]
+        return found
+
+    @property
+    def more(self) -> int:
+        """Contradictions that are known and not explained."""
+        return int(self.result.get("more_conflicts", 0))
+
+    @property
+    def culprits(self) -> int:
+        """How many different facts of the batch take part in contradictions."""
+        return len({line for conflict in self.conflicts for line in conflict["insertions"]})
+
+    def contradiction(self, place: int) -> Contradiction:
+        """The one at ``place`` in ``conflicts``."""
+        raw = self.conflicts[place]
+        places: dict[tuple[str, int], list[Place]] = {}
+        for found in raw.get("locations", ()):
+            places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
+
+        def facts(side: str) -> tuple[Fact, ...]:
+            return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
+
+        return Contradiction(
+            place + 1,
+            facts("insertions"),
+            facts("base"),
+            tuple(raw["axioms"]),
+            raw.get("sentence") or sentence(conflict_of(raw), self.labels),
+            tuple(raw.get("keys", ())),
+            _remarks(raw),
+        )
+
+
+def conflict_of(raw: Mapping[str, Any]) -> Conflict:
+    """The value that ``raw`` is the JSON of."""
+    return Conflict(tuple(raw["insertions"]), tuple(raw["base"]), tuple(raw["axioms"]), raw.get("origin", "insertions"))
+
+
+def report_of(document: Mapping[str, Any]) -> Report:
+    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate`, which fits the schema (`jobs.reports.schema`)."""
+    result = document.get("result", document)
+    evidence = result["evidence"]
+    conflicts = document["conflicts"]
+    about = document.get("about", {})
+    labels = Labels(document.get("labels") or result.get("labels") or {})
+    of_base = any(c.get("origin") == "base" for c in conflicts)
+    return Report(
+        document,
+        result,
+        about.get("command") or (GATE if "decision" in document else CERTIFY if of_base else CHECK),
+        Verdict(document["verdict"]),
+        document.get("reason", ""),
+        document.get("decision", ""),
+        conflicts,
+        group([conflict_of(c) for c in conflicts], labels),
+        labels,
+        tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"]),
+        tuple(
+            SetAside(Place(x["source"], x["line"]), x["text"], x["reason"], tuple(n + 1 for n in x["conflicts"]))
+            for x in document.get("set_aside", ())
+        ),
+        about,
+    )
+
+
+def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
+    return Left(
+        raw["kind"],
+        raw["message"],
+        Place(raw.get("source", ""), raw.get("line", 0)),
+        raw.get("text", ""),
+        raw.get("hint", ""),
+        raw.get("count", 1),
+        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE,
+    )
+
+
+def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    found = []
+    if raw.get("minimal") is False:
+        found.append("Time ran out while this was being narrowed down: not everything listed need be part of the contradiction.")
+    waived = raw.get("waived")
+    if isinstance(waived, Mapping):
+        found.append(f"Waived by {waived.get('owner', 'nobody')} until {waived.get('expires', 'ever')}: {waived.get('reason', '')}")
+    if isinstance(raw.get("severity"), str) and raw["severity"] != "fail":
+        found.append(f"Severity: {raw['severity']}.")
+    return tuple(found)
