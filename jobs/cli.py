@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | gate | status | export | compact | simplify | generate | evaluate``.
+"""The command line: ``shiq certify | index | check | gate | status | export | compact | report | simplify | generate | evaluate``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -7,10 +7,8 @@ progress and errors to stderr.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -21,8 +19,11 @@ import click
 
 import shiq
 from jobs.evaluation.generation import GenerationReport, Progress
+from jobs.commands.report import report
+from jobs.files import json_text, write_whole
 from jobs.gate import MODES, UNITS
 from jobs.progress import ProgressLine
+from jobs.reports import Asked, completed, prepare, target_of, write_reports
 from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS, ENGINES
 from shiq.errors import OperationalError, UsageError
@@ -73,6 +74,15 @@ def common(command: F) -> F:
                 help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option(
+                "--report",
+                "-r",
+                "reports",
+                multiple=True,
+                metavar="FILE|DIR",
+                help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
+                "Parquet tables. The JSON comes last. Repeatable.",
+            ),
             click.option(
                 "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
             ),
@@ -166,8 +176,9 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")
-        return _run(lambda settings: run(list(ontology), **settings), options)
-    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options)
+        return _run(lambda settings: run(list(ontology), **settings), options, Asked("certify", {"ontology": ontology}))
+    asked = Asked("certify", {"store": store, "tbox": tbox})
+    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)
 
 
 @cli.command()
@@ -187,7 +198,8 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: A
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
     from shiq.check import index as run
 
-    return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+    asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
+    return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
 
 
 @cli.command()
@@ -239,7 +251,8 @@ def check(
         with opened(store, snapshot) as session:
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
-    return _run(run, options)
+    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
+    return _run(run, options, Asked("check", inputs))
 
 
 @cli.command()
@@ -280,6 +293,7 @@ def gate(
     quiet: bool,
     verbose: bool,
     json_file: str | None,
+    reports: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
@@ -291,6 +305,8 @@ def gate(
     from jobs.gate import write_sides
     from shiq.check import open_store as opened
 
+    targets = [target_of(name) for name in reports]
+    prepare(targets)
     progress = ProgressLine(_level(quiet, verbose))
     try:
         with opened(store) as session:
@@ -300,7 +316,10 @@ def gate(
     write_sides(gated, accepted, quarantine)
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
-    _write_json(json_file, gated.to_dict())
+    inputs = {"store": store, "insertions": insertions, "deletions": deletions, "mode": mode, "unit": unit}
+    answer = completed(gated.to_dict(), Asked("gate", inputs))
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return gated.exit_code
 
 
@@ -463,17 +482,21 @@ def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose
     return 0
 
 
-def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more: Any) -> int:
-    """Calls a check, prints its result, writes its JSON; the exit code."""
+def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    targets = [target_of(name) for name in options.pop("reports")]
+    prepare(targets)
     progress = ProgressLine(_level(quiet, verbose))
     try:
-        result = call({**options, **more, "progress": progress})
+        result = call({**options, "progress": progress})
     finally:
         progress.close()
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
-    _write_json(json_file, result.to_dict())
+    answer = completed(result.to_dict(), asked)
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return EXIT_CODES[result.verdict]
 
 
@@ -485,19 +508,13 @@ def _write_json(target: str | None, value: dict[str, Any]) -> None:
     """Writes ``value`` to the file ``target`` atomically, or to stdout for ``-``."""
     if target is None:
         return
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     if target == "-":
-        click.echo(text, nl=False)
-        return
-    path = Path(target)
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise OperationalError(
-            f"{target}: cannot be written ({error.strerror})", "Name a file in a directory that exists."
-        ) from error
+        click.echo(json_text(value), nl=False)
+    else:
+        write_whole(Path(target), json_text(value))
+
+
+cli.add_command(report)
 
 
 def main(arguments: list[str] | None = None) -> None:

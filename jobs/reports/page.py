@@ -226,7 +226,7 @@ def _term(text: str, labels: Labels) -> str:
     value = literal_of(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
     kind = f' <span class="by" title="{escaped(datatype)}">({escaped(labels.of(datatype))})</span>' if datatype else ""
-    return f"<b class=\"term\"><bdi>“{escaped(_short(value.lexical))}”</bdi></b>{kind}"
+    return f'<b class="term"><bdi>“{escaped(_short(value.lexical))}”</bdi></b>{kind}'
 
 
 def _places(fact: Fact) -> str:
@@ -320,7 +320,10 @@ def _looked_at(report: Report) -> list[tuple[str, str]]:
     share = f", {s['add_set'] / s['assertions']:.2%} of those known" if s.get("assertions") else ""
     return [
         ("facts", f"{s['add_set']:,}{share}: the others are proven not to matter"),
-        ("independent parts", f"{s.get('modules', 0):,}, of {s.get('shapes', 0):,} shapes; {s.get('reasoner_calls', 0):,} reasoned about"),
+        (
+            "independent parts",
+            f"{s.get('modules', 0):,}, of {s.get('shapes', 0):,} shapes; {s.get('reasoner_calls', 0):,} reasoned about",
+        ),
         ("chosen by", str(report.evidence.get("criterion", ""))),
     ]
 

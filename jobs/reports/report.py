@@ -181,7 +181,9 @@ def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
         found.append("Time ran out while this was being narrowed down: not everything listed need be part of the contradiction.")
     waived = raw.get("waived")
     if isinstance(waived, Mapping):
-        found.append(f"Waived by {waived.get('owner', 'nobody')} until {waived.get('expires', 'ever')}: {waived.get('reason', '')}")
+        found.append(
+            f"Waived by {waived.get('owner', 'nobody')} until {waived.get('expires', 'ever')}: {waived.get('reason', '')}"
+        )
     if isinstance(raw.get("severity"), str) and raw["severity"] != "fail":
         found.append(f"Severity: {raw['severity']}.")
     return tuple(found)

@@ -146,7 +146,9 @@ def _found(report: Report) -> str:
     said += "was found" if n == 1 else "were found"
     culprits = report.culprits
     if culprits:
-        said += f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in {'it' if n == 1 else 'them'}"
+        said += (
+            f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in {'it' if n == 1 else 'them'}"
+        )
     said += "."
     if report.more:
         said += f" {count(report.more, 'more contradiction')} {'is' if report.more == 1 else 'are'} known and not explained here."
