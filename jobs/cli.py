@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | gate | status | export | compact | report | simplify | generate | evaluate``.
+"""The command line: ``shiq certify | index | check | gate | report | status | export | compact | simplify | generate …``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import click
 
 import shiq
-from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.commands.report import report
+from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.files import json_text, write_whole
 from jobs.gate import MODES, UNITS
 from jobs.progress import ProgressLine

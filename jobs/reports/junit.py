@@ -52,9 +52,8 @@ def _case(suite: Element, name: str, of: str) -> Element:
 
 
 def _failed(suite: Element, name: str, message: str, text: str) -> None:
-    SubElement(_case(suite, name, "contradiction"), "failure", message=visible(message), type="contradiction").text = visible(
-        text
-    )
+    failure = SubElement(_case(suite, name, "contradiction"), "failure", message=visible(message), type="contradiction")
+    failure.text = visible(text)
 
 
 def _undetermined(suite: Element, report: Report) -> None:

@@ -42,8 +42,8 @@ class Read:
 def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, Any]:
     """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or base), index, source, line.
 
-    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a triple that the OWL mapping made of
-    several) no location.
+    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a triple that the OWL mapping makes)
+    no location.
     """
     conflicts = document.get("conflicts", [])
     if not conflicts:

@@ -88,8 +88,8 @@ def _figures(report: Report) -> list[str]:
     s, e = report.statistics, report.evidence
     given = [f"{_text(title)} {_code(which)}" for title, which in inputs(report)]
     seconds = sum(s.get("seconds", {}).values())
-    said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; {seconds:,.1f} s; "
-    said += f"{e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
+    said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; "
+    said += f"{seconds:,.1f} s; {e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
     return ["", "<sub>" + "; ".join([*given, _text(said)]) + "</sub>"]
 
 

@@ -112,8 +112,8 @@ def _causes(report: Report) -> str:
         return ""
     total, causes = len(report.conflicts), report.causes
     intro = (
-        f"<p>{escaped(count(total, 'contradiction'))}, {escaped(count(len(causes), 'cause'))}. Contradictions have one cause if they "
-        "differ only in whom or what they are about. Each is minimal: take away any one of its facts or rules, and it is gone.</p>"
+        f"<p>{count(total, 'contradiction')}, {count(len(causes), 'cause')}. Contradictions have one cause if they differ only in "
+        "whom or what they are about. Each is minimal: take away any one of its facts or rules, and it is gone.</p>"
         if total > 1
         else "<p>The contradiction is minimal: take away any one of its facts or rules, and it is gone.</p>"
     )
@@ -150,8 +150,8 @@ def _cause_table(report: Report) -> str:
     hidden = len(report.causes) - CAUSE_ROWS
     note = f'<p class="note">and {count(hidden, "more cause")}</p>' if hidden > 0 else ""
     return (
-        f'<div class="card scroll"><table class="causes stack"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-        f"{note}</div>"
+        f'<div class="card scroll"><table class="causes stack"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>{note}</div>"
     )
 
 
@@ -172,8 +172,8 @@ def _cause(report: Report, number: int, group: Group) -> str:
     meaning = f'<p class="meaning">{escaped(_short(pattern.sentence))}</p>' if n > 1 and pattern.sentence else ""
     is_open = " open" if number < UNFOLDED or len(report.conflicts) <= UNFOLDED else ""
     return (
-        f'<details class="cause" id="cause-{number + 1}"{is_open}><summary><h3>{escaped(_short(pattern.title or pattern.id, 200))}'
-        f'</h3>{_rule_chip(pattern.rule)}<span class="chip">{count(n, "contradiction")}</span></summary>'
+        f'<details class="cause" id="cause-{number + 1}"{is_open}><summary>'
+        f'<h3>{escaped(_short(pattern.title or pattern.id, 200))}</h3>{_rule_chip(pattern.rule)}<span class="chip">{count(n, "contradiction")}</span></summary>'
         f"{meaning}{samples}{more}"
         f'<p class="note">Pattern <code>{escaped(pattern.id)}</code></p></details>'
     )
@@ -198,9 +198,10 @@ def _contradiction(found: Contradiction, labels: Labels) -> str:
     written = escaped("\x00".join(map(_short, texts))).replace("\\u0000", "\n")
     return (
         f'<article class="conflict" id="c{found.number}"><h4>Contradiction {found.number:,}</h4>'
-        f'<p class="sentence">{escaped(_short(found.sentence, 4 * CHARACTERS))}</p><div class="sides">{sides}</div>{keys}{remarks}'
-        f'<details class="written"><summary>As written (N-Triples, OWL 2 functional syntax)</summary><pre><code>{written}</code></pre>'
-        "</details></article>"
+        f'<p class="sentence">{escaped(_short(found.sentence, 4 * CHARACTERS))}</p>'
+        f'<div class="sides">{sides}</div>{keys}{remarks}'
+        '<details class="written"><summary>As written (N-Triples, OWL 2 functional syntax)</summary>'
+        f"<pre><code>{written}</code></pre></details></article>"
     )
 
 
@@ -251,8 +252,9 @@ def _set_aside(report: Report) -> str:
     hidden = len(report.set_aside) - ROWS
     more = f'<p class="more">{hidden:,} more lines: {_elsewhere(report)} has them all.</p>' if hidden > 0 else ""
     table = (
-        '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">file and line</th><th scope="col">what it says</th>'
-        f'<th scope="col">why</th></tr></thead><tbody>{rows}</tbody></table>{more}</div>'
+        '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">file and line</th>'
+        '<th scope="col">what it says</th><th scope="col">why</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{more}</div>"
     )
     return _section("aside", "What was set aside", f"<p>{count(len(report.set_aside), 'line')} of the batch.</p>{table}")
 
@@ -280,15 +282,17 @@ def _leftovers(report: Report) -> str:
     more = f'<p class="more">{hidden:,} more rows: {_elsewhere(report)} has them all.</p>' if hidden > 0 else ""
     blocking = sum(x.count for x in ordered if x.blocks)
     intro = (
-        f"{count(blocking, 'triple or line', 'triples or lines')} stand in the way of a yes: what was not understood could contradict."
+        f"{count(blocking, 'triple or line', 'triples or lines')} {'stands' if blocking == 1 else 'stand'} in the way of a yes: "
+        "what was not understood could contradict."
         if blocking
         else "Nothing here stands in the way."
     )
     return _section(
         "left",
         "What was not understood",
-        f'<p>{intro}</p><div class="card scroll"><table class="stack"><thead><tr><th scope="col">where</th><th scope="col">what</th>'
-        f'<th scope="col">what to do</th><th scope="col">kind</th></tr></thead><tbody>{rows}</tbody></table>{more}</div>',
+        f'<p>{intro}</p><div class="card scroll"><table class="stack"><thead><tr><th scope="col">where</th>'
+        '<th scope="col">what</th><th scope="col">what to do</th><th scope="col">kind</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{more}</div>",
     )
 
 
@@ -371,8 +375,8 @@ def _bars(rows: Sequence[tuple[str, float]], unit: str) -> str:
     largest = max(value for _, value in rows) or 1
     items = "".join(
         f'<tr><td>{escaped(_short(title, 120))}</td><td class="n">{f"{value:,.2f} {unit}" if unit else f"{value:,}"}</td>'
-        f'<td style="width:34%" aria-hidden="true"><span class="bar" style="--tone-bar:var(--new);width:{100 * value / largest:.1f}%">'
-        "</span></td></tr>"
+        '<td style="width:34%" aria-hidden="true">'
+        f'<span class="bar" style="--tone-bar:var(--new);width:{100 * value / largest:.1f}%"></span></td></tr>'
         for title, value in rows
     )
     return f"<table><tbody>{items}</tbody></table>"
@@ -388,7 +392,7 @@ def _footer(report: Report) -> str:
         "<details><summary>Words used here</summary><dl>"
         "<dt>fact</dt><dd>one statement of the data: a triple.</dd>"
         "<dt>ontology, rule</dt><dd>what must hold of all data, such as that nothing is both a person and a course.</dd>"
-        "<dt>contradiction</dt><dd>facts and rules that cannot all be true; a minimal one has nothing in it that is not needed.</dd>"
+        "<dt>contradiction</dt><dd>facts and rules that cannot all be true, and none of which could be left out.</dd>"
         "<dt>cause</dt><dd>what contradictions have in common that differ only in the things they are about.</dd>"
         "<dt>undetermined</dt><dd>no contradiction was found, and yet nobody can say that there is none.</dd></dl></details>"
     )

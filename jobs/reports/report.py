@@ -137,7 +137,7 @@ def conflict_of(raw: Mapping[str, Any]) -> Conflict:
 
 
 def report_of(document: Mapping[str, Any]) -> Report:
-    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate`, which fits the schema (`jobs.reports.schema`)."""
+    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the schema."""
     result = document.get("result", document)
     evidence = result["evidence"]
     conflicts = document["conflicts"]

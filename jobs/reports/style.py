@@ -47,8 +47,8 @@ white-space:nowrap;background:var(--ground)}
 b.term{font-weight:600} .by{color:var(--soft)} q{quotes:none}
 .more{color:var(--soft);border-top:1px dashed var(--line);padding-top:.7rem;margin:1rem 0 0}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.9rem}
-.grid .card{margin:0;min-width:0} .grid h3{margin-bottom:.5rem} dl.pairs{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;
-margin:0;font-size:.94em} .pairs dt{color:var(--soft)} .pairs dd{margin:0;overflow-wrap:anywhere}
+.grid .card{margin:0;min-width:0} .grid h3{margin-bottom:.5rem}
+dl.pairs{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0;font-size:.94em} .pairs dt{color:var(--soft)} .pairs dd{margin:0;overflow-wrap:anywhere}
 td{overflow-wrap:anywhere} .narrow{white-space:nowrap;width:1%}
 .tools{display:none;gap:.6rem;flex-wrap:wrap;margin:.5rem 0} .scripted .tools{display:flex}
 .tools input{flex:1 1 14rem;font:inherit;padding:.4em .7em;border:1px solid var(--line);border-radius:7px;background:var(--card);
@@ -67,8 +67,8 @@ header{padding:.5rem 0}.cause[open]{break-inside:auto}}
 
 SCRIPT = """
 document.documentElement.classList.add("scripted");
-const find=document.getElementById("find"),all=[...document.querySelectorAll("details.cause")],fold=document.getElementById("fold"),
-said=document.getElementById("found");
+const at=id=>document.getElementById(id),all=[...document.querySelectorAll("details.cause")];
+const find=at("find"),fold=at("fold"),said=at("found");
 if(find){let timer;find.addEventListener("input",()=>{clearTimeout(timer);timer=setTimeout(()=>{
 const words=find.value.toLowerCase().split(/\\s+/).filter(Boolean);let n=0;
 for(const cause of all){const text=cause.textContent.toLowerCase(),hit=words.every(w=>text.includes(w));cause.hidden=!hit;
@@ -76,8 +76,11 @@ if(hit)n++;if(hit&&words.length)cause.open=true}
 said.textContent=words.length?n+" of "+all.length+" shown":""},120)})}
 if(fold)fold.addEventListener("click",()=>{const open=all.some(c=>!c.open);for(const c of all)c.open=open;
 fold.textContent=open?"Fold all":"Unfold all"});
-addEventListener("beforeprint",()=>{for(const d of document.querySelectorAll("details:not([open])")){d.open=true;d.dataset.paper=1}});
-addEventListener("afterprint",()=>{for(const d of document.querySelectorAll("details[data-paper]")){d.open=false;delete d.dataset.paper}});
-addEventListener("hashchange",show);function show(){const at=document.getElementById(decodeURIComponent(location.hash.slice(1)));
-if(at){const d=at.closest("details.cause");if(d)d.open=true;at.scrollIntoView()}}if(location.hash)show();
+const every=what=>document.querySelectorAll(what);
+addEventListener("beforeprint",()=>{for(const d of every("details:not([open])")){d.open=true;d.dataset.paper=1}});
+addEventListener("afterprint",()=>{for(const d of every("details[data-paper]")){d.open=false;delete d.dataset.paper}});
+addEventListener("hashchange",show);
+function show(){const one=at(decodeURIComponent(location.hash.slice(1)));if(!one)return;
+const d=one.closest("details.cause");if(d)d.open=true;one.scrollIntoView()}
+if(location.hash)show();
 """

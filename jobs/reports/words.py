@@ -114,8 +114,8 @@ def lead(report: Report) -> str:
     if report.verdict is Verdict.INCONSISTENT:
         return f"{looked}. {_found(report)}"
     return (
-        f"{looked}. What was understood holds no contradiction that was found, but not everything was read, understood and decided, "
-        "and only that would be a yes."
+        f"{looked}. No contradiction was found in what was understood; but not everything was read, understood and decided, and "
+        "without that there is no yes."
     )
 
 
@@ -178,7 +178,7 @@ def steps(report: Report) -> tuple[Step, ...]:
     split = [*_called(report, "gate"), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
     found = [
         Step(
-            "Go through the causes below. In each, the new fact is wrong, or the old one is, or the rule is stricter than the world."
+            "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
         ),
         Step("If a new fact is wrong: correct it in the file and line that is named, and check again."),
         Step("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
