@@ -8,10 +8,9 @@
 [('cax-dw', ('Cat DisjointWith: Dog',), (0, 1))]
 """
 
-from shiq.explanation.grouping import Group, group
+from shiq.explanation.grouping import Explained, Group, group, sentence
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.patterns import Pattern
-from shiq.explanation.sentences import sentence
 
-__all__ = ["Group", "Labels", "Pattern", "group", "manchester", "sentence"]
+__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "sentence"]

@@ -17,8 +17,8 @@ Row: TypeAlias = tuple[str, str, int, int]
 MOST_TRIED = 2000
 
 
-def rows_of(lines: Sequence[Line]) -> tuple[Row, ...]:
-    """``lines`` with their individuals and literals numbered as they are first met."""
+def rows_of(lines: Sequence[Line]) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """``lines`` with their individuals and literals numbered as they are first met; and these, by number."""
     numbers: dict[str, int] = {}
     rows: list[Row] = []
     for subject, predicate, object in lines:
@@ -28,16 +28,16 @@ def rows_of(lines: Sequence[Line]) -> tuple[Row, ...]:
         else:
             o = numbers.setdefault(object, len(numbers))
             rows.append((predicate, _datatype(object), s, o))
-    return tuple(rows)
+    return tuple(rows), tuple(numbers)
 
 
-def canonical_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order.
+def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...]]:
+    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order; and the new number of each.
 
     Colour refinement, then every choice among nodes that still look alike, up to `MOST_TRIED`.
     """
     count = 1 + max((max(s, o) for _, _, s, o in rows), default=-1)
-    best: tuple[Row, ...] | None = None
+    best: tuple[tuple[Row, ...], tuple[int, ...]] | None = None
     left = MOST_TRIED
     stack = [_refined(rows, [0] * count)]
     while stack and left:
@@ -49,11 +49,12 @@ def canonical_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
         if not open_:
             left -= 1
             found = tuple(sorted((p, fixed, colours[s], colours[o] if o >= 0 else -1) for p, fixed, s, o in rows))
-            best = found if best is None or found < best else best
+            if best is None or found < best[0]:
+                best = found, tuple(colours)
             continue
         for node in open_[0]:
             stack.append(_refined(rows, [2 * c + (n != node) for n, c in enumerate(colours)]))
-    return best or ()
+    return best or ((), ())
 
 
 def canonical_text(rows: Sequence[Row]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.patterns import Pattern, pattern_key, pattern_of
+from shiq.explanation.patterns import Form, Key, Pattern, Told, form_of, told_of
 
 if TYPE_CHECKING:
     from shiq.result import Conflict
@@ -21,17 +21,42 @@ class Group:
     conflicts: tuple[int, ...]
 
 
+class Explained:
+    """Conflicts with their patterns and sentences, worked out once for all that are equal up to renaming."""
+
+    def __init__(self, conflicts: Sequence[Conflict], labels: Labels | None = None) -> None:
+        self.labels = labels or Labels()
+        self._told: dict[Key, Told] = {}
+        self._forms: list[Form] = []
+        for conflict in conflicts:
+            form = form_of(conflict)
+            self._forms.append(form)
+            if form.key not in self._told:
+                self._told[form.key] = told_of(conflict, self.labels)
+
+    def pattern(self, place: int) -> Pattern:
+        """The pattern of the conflict at ``place``."""
+        return self._told[self._forms[place].key].pattern
+
+    def sentence(self, place: int) -> str:
+        """The conflict at ``place`` in plain English, with its own individuals."""
+        form = self._forms[place]
+        return self._told[form.key].sentence(form.terms, self.labels)
+
+    def groups(self) -> tuple[Group, ...]:
+        """Biggest first, then as first met."""
+        places: dict[str, list[int]] = {}
+        for i in range(len(self._forms)):
+            places.setdefault(self.pattern(i).id, []).append(i)
+        found = [Group(self.pattern(numbers[0]), tuple(numbers)) for numbers in places.values()]
+        return tuple(sorted(found, key=lambda g: (-len(g.conflicts), g.conflicts[0])))
+
+
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[Group, ...]:
-    """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their number: patterns are worked out
-    once for conflicts that are equal up to renaming."""
-    labels = labels or Labels()
-    patterns: dict[Any, Pattern] = {}
-    places: dict[Pattern, list[int]] = {}
-    for i, conflict in enumerate(conflicts):
-        key = pattern_key(conflict)
-        pattern = patterns.get(key)
-        if pattern is None:
-            pattern = patterns[key] = pattern_of(conflict, labels)
-        places.setdefault(pattern, []).append(i)
-    found = [Group(pattern, tuple(numbers)) for pattern, numbers in places.items()]
-    return tuple(sorted(found, key=lambda g: (-len(g.conflicts), g.conflicts[0])))
+    """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their number."""
+    return Explained(conflicts, labels).groups()
+
+
+def sentence(conflict: Conflict, labels: Labels | None = None) -> str:
+    """``conflict`` with its own individuals, for someone who knows no logic."""
+    return Explained([conflict], labels).sentence(0)

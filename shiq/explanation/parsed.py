@@ -76,9 +76,9 @@ def assertion_of(line: Line) -> Assertion:
     return ObjectPropertyAssertion(ObjectProperty(term_of(line.predicate)), subject, value)
 
 
-def assertions_of(texts: Iterable[str]) -> tuple[Assertion, ...]:
-    """The assertions of ``texts``, in order; what cannot be read is left out."""
-    return tuple(assertion_of(line) for text in texts if (line := line_of(text)))
+def assertions_of(texts: Iterable[str]) -> tuple[tuple[int, Assertion], ...]:
+    """The assertions of ``texts``, each behind the place of its first line; what cannot be read is left out."""
+    return tuple((i, assertion_of(line)) for i, text in enumerate(texts) if (line := line_of(text)))
 
 
 @lru_cache(maxsize=65536)

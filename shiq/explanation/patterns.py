@@ -1,20 +1,48 @@
-"""What conflicts have in common: the same axioms, and assertions that differ only in their individuals and literals."""
+"""What conflicts with one cause have in common, and the story of each.
+
+The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on that all of it rests on. Whoever
+is a SeismicSurvey contradicts the ontology, however it came to be one: asserted, by a domain, by a range. Where no single fact
+carries the contradiction, the cause is the whole conflict.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from shiq.explanation.canonical import Row, canonical_rows, canonical_text, rows_of
+from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.parsed import axiom_of, line_of
-from shiq.explanation.rules import rule_of, title_of
-from shiq.explanation.sentences import general_sentence
+from shiq.explanation.parsed import Line, assertions_of, axiom_of, line_of, literal_of, term_of
+from shiq.explanation.phrases import Names, literal_kind, plain_literal
+from shiq.explanation.proof import Clash, Fact, Proof, Step, prove, renamed
+from shiq.explanation.story import KNOWN, TONIGHT, told
+from shiq.explanation.titles import title
+from shiq.functional import axiom_text
+from shiq.model import (
+    NOTHING,
+    THING,
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataPropertyAssertion,
+    Literal,
+    NegativeDataPropertyAssertion,
+    ObjectPropertyAssertion,
+)
+from shiq.ntriples import assertion_lines, literal
 
 if TYPE_CHECKING:
     from shiq.result import Conflict
+
+#: Equal for conflicts with one story.
+Key: TypeAlias = Hashable
+
+_PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +63,186 @@ class Pattern:
     sentence: str
 
 
-def pattern_key(conflict: Conflict) -> tuple[tuple[str, ...], tuple[Row, ...], tuple[str, ...]]:
-    """Equal for conflicts with the same axioms and the same assertions in the same order, up to renaming; not canonical."""
-    lines, odd = [], []
-    for text in (*conflict.insertions, *conflict.base):
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The pattern of some conflicts, and their story with places for their terms, which are numbered as they are first met."""
+
+    pattern: Pattern
+    story: str
+
+    def sentence(self, terms: Sequence[str], labels: Labels) -> str:
+        """The story of the conflict with ``terms``."""
+        names = labels.among(term_of(t) for t in terms if t.startswith("<"))
+
+        def name(match: re.Match[str]) -> str:
+            return _place_name(terms[int(match[1])], names)
+
+        return _PLACE.sub(name, self.story)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are first met."""
+
+    key: Key
+    terms: tuple[str, ...]
+
+
+def form_of(conflict: Conflict) -> Form:
+    """The form of ``conflict``: cheap, but not canonical."""
+    lines, odd = _lines((*conflict.insertions, *conflict.base))
+    rows, terms = rows_of(lines)
+    return Form((conflict.axioms, rows, odd, len(conflict.insertions), conflict.origin), terms)
+
+
+def told_of(conflict: Conflict, labels: Labels) -> Told:
+    """The pattern and the story of ``conflict``."""
+    lines, odd = _lines((*conflict.insertions, *conflict.base))
+    rows, terms = rows_of(lines)
+    canonical, order = canonical_rows(rows)
+    axioms = tuple(sorted(conflict.axioms))
+    values = _values(axioms)
+    places = {term_of(term): _place(i) for i, term in enumerate(terms) if not term.startswith('"')}
+    numbers = {term_of(term): f"{order[i]:06d}" for i, term in enumerate(terms) if not term.startswith('"')}
+    back = {number: places[term] for term, number in numbers.items()}
+    given = [(_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))]
+    readable = not odd and len(values) == len(axioms)
+    proof = prove(sorted((renamed(a, numbers) for _, a in given), key=repr), values) if readable else None
+    cause = _cause(proof) if proof else None
+    if proof and cause:
+        proof_of_cause = prove([cause], [v for v in values if v in _after(proof, cause)])
+    else:
+        cause, proof_of_cause = None, proof
+    core = tuple(sorted({axiom_text(a) for a in proof_of_cause.axioms})) if proof_of_cause and cause else axioms
+    if cause is not None:
+        cause_lines, _ = _lines(assertion_lines(cause))
+        canonical, _ = canonical_rows(rows_of(cause_lines)[0])
+    rule = proof.last.rule if proof else ""
+    text = "\n".join([*core, "", canonical_text(canonical), *odd])
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    in_general = [cause] if cause else sorted((renamed(a, numbers) for _, a in given), key=repr)
+    core_values = _values(core)
+    pattern = Pattern(
+        f"{rule or 'conflict'}-{digest}",
+        rule,
+        title(proof_of_cause, cause, labels),
+        core,
+        tuple(manchester(axiom, labels) for axiom in core),
+        _general(in_general, core_values, proof_of_cause, labels),
+    )
+    literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
+    names = Names(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))
+    story = told([(begin, renamed(a, numbers)) for begin, a in given], values, proof, names, labels)
+    return Told(pattern, story)
+
+
+def _lines(texts: Sequence[str]) -> tuple[list[Line], tuple[str, ...]]:
+    """The triples of ``texts``, and those that are none, sorted."""
+    lines: list[Line] = []
+    odd: list[str] = []
+    for text in texts:
         line = line_of(text)
         if line:
             lines.append(line)
         else:
             odd.append(text)
-    return tuple(conflict.axioms), rows_of(lines), tuple(sorted(odd))
+    return lines, tuple(sorted(odd))
 
 
-def pattern_of(conflict: Conflict, labels: Labels) -> Pattern:
-    """The pattern of ``conflict``."""
-    axioms, rows, odd = pattern_key(conflict)
-    axioms = tuple(sorted(axioms))
-    text = "\n".join([*axioms, "", canonical_text(canonical_rows(rows)), *odd])
-    values = tuple(value for axiom in axioms if (value := axiom_of(axiom)))
-    rule = rule_of(conflict)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Pattern(
-        f"{rule or 'conflict'}-{digest[:8]}",
-        rule,
-        title_of(rule, values, labels),
-        axioms,
-        tuple(manchester(axiom, labels) for axiom in axioms),
-        general_sentence(conflict, labels),
-    )
+def _values(texts: Iterable[str]) -> tuple[Axiom, ...]:
+    """The axioms that can be read of ``texts``."""
+    return tuple(cast(Axiom, value) for text in texts if (value := axiom_of(text)) is not None)
+
+
+def _begin(conflict: Conflict, place: int) -> str:
+    return TONIGHT if place < len(conflict.insertions) and conflict.origin == "insertions" else KNOWN
+
+
+def _place(number: int) -> str:
+    return f"\ue000{number}\ue001"
+
+
+def _place_name(term: str, labels: Labels) -> str:
+    if term.startswith('"'):
+        return plain_literal(literal_of(term))
+    return labels.of(term_of(term))
+
+
+# --- causes -----------------------------------------------------------------------------------------
+
+
+def _cause(proof: Proof) -> Assertion | None:
+    """The last fact that every given assertion of ``proof`` acts through, if it is one that could have been asserted."""
+    if any(step.cases for step in proof.steps):
+        return None
+    steps = {step.fact: step for step in proof.steps}
+    for step in reversed(proof.steps[:-1]):
+        if _could_be_asserted(step.fact) and not _leaves(proof.last, steps, step.fact) and _after(proof, step.fact):
+            return step.fact  # type: ignore[return-value]
+    return None
+
+
+def _could_be_asserted(fact: Fact) -> bool:
+    match fact:
+        case ClassAssertion(expression, _):
+            return isinstance(expression, Class) and expression not in (THING, NOTHING)
+        case ObjectPropertyAssertion() | DataPropertyAssertion():
+            return True
+    return False
+
+
+def _leaves(last: Step, steps: dict[Fact, Step], without: Fact) -> bool:
+    """Whether ``last`` rests on a given assertion other than by ``without``."""
+    return any(not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in _reached(last, steps, without))
+
+
+def _after(proof: Proof, fact: Fact) -> set[Axiom]:
+    """The axioms by which ``fact`` leads to the contradiction."""
+    steps = {step.fact: step for step in proof.steps}
+    return {step.axiom for step in _reached(proof.last, steps, fact) if step.axiom is not None}
+
+
+def _reached(last: Step, steps: dict[Fact, Step], without: Fact) -> list[Step]:
+    found, stack, seen = [last], list(last.premises), {without}
+    while stack:
+        fact = stack.pop()
+        if fact not in seen:
+            seen.add(fact)
+            found.append(steps[fact])
+            stack += steps[fact].premises
+    return found
+
+
+# --- in general -------------------------------------------------------------------------------------
+
+
+def _general(given: Sequence[Assertion], axioms: Sequence[Axiom], proof: Proof | None, labels: Labels) -> str:
+    """The story of anything that has this pattern."""
+    letters: dict[str, str] = {}
+    kinds: dict[Literal, str] = {}
+    for assertion in given:
+        if isinstance(assertion, DataPropertyAssertion | NegativeDataPropertyAssertion):
+            kinds.setdefault(assertion.literal, literal_kind(assertion.literal, labels))
+
+    def letter(individual: str) -> str:
+        return letters.setdefault(individual, _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}")
+
+    def value(one: Literal) -> str:
+        kind = kinds.get(one)
+        if kind is None:
+            return plain_literal(one)
+        alike = [other for other, its in kinds.items() if its == kind]
+        if len(alike) == 1:
+            return kind
+        bare = re.sub(r"\Aan? ", "", kind)
+        return f"{'one' if alike[0] == one else 'another'} {bare}"
+
+    story = told([("", a) for a in given], axioms, proof, Names(letter, value), labels)
+    if len(letters) == 1:
+        story = re.sub(r"\bX\b", "it", story)
+        story = re.sub(r"\A[Ii]t\b", "Something", story)
+        story = re.sub(r"(?<=\. )it\b", "It", story)
+    return story
+
+
+_LETTERS = "XYZVWUABCDEFG"

@@ -1,0 +1,424 @@
+"""Class expressions, facts and axioms as English phrases, one clause for each construct.
+
+>>> from shiq.model import Class, ObjectMaxCardinality, ObjectProperty
+>>> predicate(ObjectMaxCardinality(2, ObjectProperty("urn:v/teachingAssistantOf"), Class("urn:v/Course")), Labels())
+'can have at most 2 different “teaching assistant of” links to a Course'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shiq.explanation.labels import Labels
+from shiq.explanation.manchester import expression_text
+from shiq.model import (
+    NOTHING,
+    THING,
+    TOP_DATATYPE,
+    XSD,
+    Assertion,
+    AsymmetricObjectProperty,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataAllValuesFrom,
+    DataComplementOf,
+    DataExactCardinality,
+    DataHasValue,
+    DataIntersectionOf,
+    DataMaxCardinality,
+    DataMinCardinality,
+    DataOneOf,
+    DataPropertyAssertion,
+    DataPropertyDomain,
+    DataPropertyRange,
+    DataSomeValuesFrom,
+    Datatype,
+    DatatypeDefinition,
+    DatatypeRestriction,
+    DataUnionOf,
+    DifferentIndividuals,
+    DisjointClasses,
+    DisjointDataProperties,
+    DisjointObjectProperties,
+    DisjointUnion,
+    EquivalentClasses,
+    EquivalentDataProperties,
+    EquivalentObjectProperties,
+    FunctionalDataProperty,
+    FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
+    InverseObjectProperties,
+    IrreflexiveObjectProperty,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectAllValuesFrom,
+    ObjectComplementOf,
+    ObjectExactCardinality,
+    ObjectIntersectionOf,
+    ObjectInverseOf,
+    ObjectMaxCardinality,
+    ObjectMinCardinality,
+    ObjectPropertyAssertion,
+    ObjectPropertyDomain,
+    ObjectPropertyRange,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+    SameIndividual,
+    SubClassOf,
+    SubDataPropertyOf,
+    SubObjectPropertyOf,
+    SymmetricObjectProperty,
+    TransitiveObjectProperty,
+)
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+|[^\w\s]+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|_")
+_DATATYPES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "nonNegativeInteger": "a whole number from 0 up",
+    "positiveInteger": "a whole number from 1 up",
+    "int": "a whole number",
+    "long": "a whole number",
+    "decimal": "a number",
+    "double": "a number",
+    "float": "a number",
+    "boolean": "true or false",
+    "date": "a date",
+    "dateTime": "a date with time",
+    "gYear": "a year",
+    "anyURI": "a web address",
+}
+_FACETS = {
+    "minInclusive": "at least {}",
+    "maxInclusive": "at most {}",
+    "minExclusive": "more than {}",
+    "maxExclusive": "less than {}",
+    "length": "{} characters long",
+    "minLength": "at least {} characters long",
+    "maxLength": "at most {} characters long",
+    "pattern": "of the form {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What individuals and literals are called in a text."""
+
+    individual: Callable[[str], str]
+    literal: Callable[[Literal], str]
+
+
+def a(name: str) -> str:
+    """``name`` with its indefinite article."""
+    return f"{'an' if _is_vowel(name) else 'a'} {name}"
+
+
+def _is_vowel(name: str) -> bool:
+    word = name.lstrip("“'\"(")
+    if re.match(r"(?i)(?:uni(?!n|m)|us[eu]|eur|one\b|u[^a-z]|utility)", word):
+        return False
+    if re.match(r"[A-Z]{2,}\b|[A-Z]\b", word):
+        return word[0] in "AEFHILMNORSX"
+    return word[:1].lower() in "aeiou" or word.lower().startswith(("hono", "hour", "heir"))
+
+
+def words(name: str) -> str:
+    """The words of a name in camel case; a label of several words stays as it is."""
+    if " " in name or not _CAMEL.search(name):
+        return name
+    return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in _WORD.findall(name))
+
+
+def property_name(property: Any, labels: Labels) -> str:
+    iri = property.property.iri if isinstance(property, ObjectInverseOf) else property.iri
+    return words(labels.of(iri))
+
+
+def class_name(cls: Class, labels: Labels) -> str:
+    return labels.of(cls.iri)
+
+
+def some_name(property: Any, labels: Labels) -> str:
+    return f"“{property_name(property, labels)}”"
+
+
+# --- links ------------------------------------------------------------------------------------------
+
+
+def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
+    incoming = "incoming " if isinstance(property, ObjectInverseOf) else ""
+    return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
+
+
+def _to(property: Any) -> str:
+    return "from" if isinstance(property, ObjectInverseOf) else "to"
+
+
+# --- classes ----------------------------------------------------------------------------------------
+
+
+def noun(expression: Any, labels: Labels) -> str:
+    """A member of ``expression``, with its article."""
+    match expression:
+        case Class():
+            return "anything" if expression == THING else a(class_name(expression, labels))
+        case ObjectUnionOf(operands):
+            return _list([noun(o, labels) for o in operands], "or")
+        case ObjectIntersectionOf(operands):
+            named = [o for o in operands if isinstance(o, Class)]
+            others = [predicate(o, labels) for o in operands if not isinstance(o, Class)]
+            head = _list([noun(o, labels) for o in named], "and also") if named else "something"
+            return f"{head} that {_list(others, 'and')}" if others else head
+    return f"something that {predicate(expression, labels)}"
+
+
+def every(expression: Any, labels: Labels) -> str:
+    """All members of ``expression``, as the subject of a sentence in the singular."""
+    if expression == THING:
+        return "everything"
+    if isinstance(expression, Class):
+        return f"every {class_name(expression, labels)}"
+    if isinstance(expression, ObjectUnionOf) and all(isinstance(o, Class) for o in expression.operands):
+        return _list([every(o, labels) for o in expression.operands], "and")
+    if isinstance(expression, ObjectIntersectionOf) and isinstance(expression.operands[0], Class):
+        rest = [predicate(o, labels) for o in expression.operands[1:]]
+        return f"every {class_name(expression.operands[0], labels)} that {_list(rest, 'and')}"
+    return f"whatever {predicate(expression, labels)}"
+
+
+def predicate(expression: Any, labels: Labels) -> str:
+    """What is said of a member of ``expression``: a verb and what follows it."""
+    match expression:
+        case Class():
+            if expression == NOTHING:
+                return "cannot exist"
+            return "exists" if expression == THING else f"is {noun(expression, labels)}"
+        case ObjectComplementOf(operand):
+            if isinstance(operand, Class | ObjectUnionOf | ObjectIntersectionOf):
+                return f"is not {noun(operand, labels)}"
+            return f"is not something that {predicate(operand, labels)}"
+        case ObjectIntersectionOf(operands):
+            return _list(_shared([predicate(o, labels) for o in operands]), "and")
+        case ObjectUnionOf(operands):
+            return _list(_shared([predicate(o, labels) for o in operands]), "or")
+        case ObjectSomeValuesFrom(property, filler):
+            return f"has {a(_link(property, labels))} {_to(property)} {_something(filler, labels)}"
+        case ObjectAllValuesFrom(property, filler):
+            if isinstance(filler, ObjectComplementOf):
+                return f"cannot have {a(_link(property, labels))} {_to(property)} {noun(filler.operand, labels)}"
+            if filler == NOTHING:
+                return f"cannot have any {_link(property, labels)}"
+            return f"can have {_link(property, labels, plural=True)} only {_to(property)} {noun(filler, labels)}"
+        case ObjectMinCardinality(n, property, filler):
+            return f"has at least {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+        case ObjectMaxCardinality(0, property, filler):
+            return f"cannot have any {_link(property, labels)}{_qualified(property, filler, labels)}"
+        case ObjectMaxCardinality(n, property, filler):
+            many = f"{n} different" if n > 1 else f"{n}"
+            return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+        case ObjectExactCardinality(n, property, filler):
+            return f"has exactly {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+        case DataSomeValuesFrom(property, range):
+            return f"has {a(some_name(property, labels))}{_being(range, labels)}"
+        case DataAllValuesFrom(property, range):
+            return f"can have as {some_name(property, labels)} only {range_noun(range, labels)}"
+        case DataHasValue(property, literal):
+            return f"has {some_name(property, labels)} {plain_literal(literal)}"
+        case DataMinCardinality(n, property, range):
+            return f"has at least {n} {some_name(property, labels)}{_being(range, labels)}"
+        case DataMaxCardinality(0, property, range):
+            return f"cannot have any {some_name(property, labels)}{_being(range, labels)}"
+        case DataMaxCardinality(n, property, range):
+            return f"can have at most {n} {some_name(property, labels)}{_being(range, labels)}"
+        case DataExactCardinality(n, property, range):
+            return f"has exactly {n} {some_name(property, labels)}{_being(range, labels)}"
+    return f"is in ({expression_text(expression, labels)})"
+
+
+def _something(filler: Any, labels: Labels) -> str:
+    return "something" if filler == THING else noun(filler, labels)
+
+
+def _qualified(property: Any, filler: Any, labels: Labels) -> str:
+    return "" if filler == THING else f" {_to(property)} {noun(filler, labels)}"
+
+
+def _being(range: Any, labels: Labels) -> str:
+    return "" if range == TOP_DATATYPE else f" that is {range_noun(range, labels)}"
+
+
+def _shared(predicates: list[str]) -> list[str]:
+    """ "is a B, is a C" as "is a B, a C"."""
+    if all(p.startswith("is ") and not p.startswith("is not ") for p in predicates):
+        return [predicates[0], *(p[3:] for p in predicates[1:])]
+    return predicates
+
+
+def _list(parts: Sequence[str], word: str) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    comma = "," if len(parts) > 2 else ""
+    return f"{', '.join(parts[:-1])}{comma} {word} {parts[-1]}"
+
+
+# --- data -------------------------------------------------------------------------------------------
+
+
+def range_noun(range: Any, labels: Labels) -> str:
+    """A value of a data range."""
+    match range:
+        case Datatype(iri):
+            if range == TOP_DATATYPE:
+                return "any value"
+            known = _DATATYPES.get(iri[len(XSD) :]) if iri.startswith(XSD) else None
+            return known or f"a value of type {labels.of(iri)}"
+        case DataUnionOf(operands):
+            return _list([range_noun(o, labels) for o in operands], "or")
+        case DataIntersectionOf(operands):
+            return _list([range_noun(o, labels) for o in operands], "that is also")
+        case DataComplementOf(operand):
+            return f"something other than {range_noun(operand, labels)}"
+        case DataOneOf(literals):
+            return _list([plain_literal(x) for x in literals], "or")
+        case DatatypeRestriction(datatype, facets):
+            limits = [
+                _FACETS.get(re.split("[#/]", facet)[-1], f"{re.split('[#/]', facet)[-1]} {{}}").format(plain_literal(value))
+                for facet, value in facets
+            ]
+            return f"{range_noun(datatype, labels)}, {_list(limits, 'and')}"
+    return expression_text(range, labels)
+
+
+def plain_literal(literal: Literal) -> str:
+    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are cut."""
+    text = "".join(c if c.isprintable() else " " for c in literal.lexical)
+    if len(text) > 80:
+        text = text[:77] + "…"
+    is_text = literal.datatype == XSD + "string" or literal.language or not re.fullmatch(r"[-+\w.:]+", text)
+    return f"“{text}”" if is_text else text
+
+
+def _kind(literal: Literal, labels: Labels) -> str:
+    if literal.language:
+        return "a text in a language"
+    return range_noun(Datatype(literal.datatype), labels)
+
+
+def literal_kind(literal: Literal, labels: Labels) -> str:
+    """What sort of value a literal is, with article: "a text", "a value of type wktLiteral"."""
+    return _kind(literal, labels)
+
+
+# --- facts ------------------------------------------------------------------------------------------
+
+_VERBS = ("is", "has", "was", "contains", "includes")
+
+
+def fact(value: Assertion, names: Names, labels: Labels) -> str:
+    """An assertion as a clause."""
+    of = names.individual
+    match value:
+        case ClassAssertion(expression, x):
+            return f"{of(x)} {predicate(expression, labels)}"
+        case ObjectPropertyAssertion(property, subject, other):
+            if isinstance(property, ObjectInverseOf):
+                property, subject, other = property.property, other, subject
+            return f"{of(subject)} {_verb(property, labels)} {of(other)}"
+        case NegativeObjectPropertyAssertion(property, subject, other):
+            return f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
+        case DataPropertyAssertion(property, subject, literal):
+            return f"{of(subject)} has {names.literal(literal)} as its {some_name(property, labels)}"
+        case NegativeDataPropertyAssertion(property, subject, literal):
+            return f"{of(subject)} does not have {names.literal(literal)} as its {some_name(property, labels)}"
+        case SameIndividual(first, second):
+            return f"{of(first)} and {of(second)} are one and the same"
+        case DifferentIndividuals(first, second):
+            return f"{of(first)} and {of(second)} are two different things"
+    raise TypeError(value)
+
+
+def _verb(property: Any, labels: Labels) -> str:
+    """A verb for a property: its own if its name has one, else "has … "."""
+    name = property_name(property, labels)
+    first, *rest = name.split(" ")
+    if first.lower() in _VERBS and rest:
+        return f"“{name}”"
+    return f"has the “{name}” link to"
+
+
+# --- axioms -----------------------------------------------------------------------------------------
+
+
+def axiom(value: Axiom, labels: Labels) -> str:
+    """What an axiom says, as a clause."""
+    match value:
+        case SubClassOf(sub, sup):
+            return inclusion(sub, sup, labels)
+        case EquivalentClasses(members):
+            first, *rest = sorted(members, key=lambda m: not isinstance(m, Class))
+            return f"{_list([noun(first, labels), *(noun(m, labels) for m in rest)], 'and')} are the same thing"
+        case DisjointClasses(members):
+            if len(members) == 2:
+                return f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
+            return f"nothing can be two of these at once: {_list([noun(m, labels) for m in members], 'and')}"
+        case DisjointUnion(cls, members):
+            return f"every {class_name(cls, labels)} is exactly one of these: {_list([noun(m, labels) for m in members], 'or')}"
+        case SubObjectPropertyOf(sub, sup):
+            turned = isinstance(sub, ObjectInverseOf) != isinstance(sup, ObjectInverseOf)
+            back = " in the other direction" if turned else ""
+            return f"every {some_name(sub, labels)} link is also {a(some_name(sup, labels))} link{back}"
+        case SubDataPropertyOf(sub, sup):
+            return f"every {some_name(sub, labels)} is also {a(some_name(sup, labels))}"
+        case EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+            return f"{_list([some_name(m, labels) for m in members], 'and')} mean the same"
+        case DisjointObjectProperties(members):
+            return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
+        case DisjointDataProperties(members):
+            return f"one value can never be more than one of {_list([some_name(m, labels) for m in members], 'and')} of one thing"
+        case InverseObjectProperties(first, second):
+            return f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
+        case ObjectPropertyDomain(property, domain):
+            return f"whatever has {a(_link(property, labels))} {predicate(domain, labels)}"
+        case ObjectPropertyRange(property, filler):
+            return f"whatever {a(some_name(property, labels))} link {_leads(property)} {predicate(filler, labels)}"
+        case DataPropertyDomain(property, domain):
+            return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
+        case DataPropertyRange(property, range):
+            return f"{a(some_name(property, labels))} must be {range_noun(range, labels)}"
+        case FunctionalObjectProperty(property):
+            return f"one thing can have {a(_link(property, labels))} {_to(property)} only one other"
+        case InverseFunctionalObjectProperty(property):
+            return f"{a(_link(property, labels))} can come to one thing from only one other"
+        case FunctionalDataProperty(property):
+            return f"one thing can have only one {some_name(property, labels)}"
+        case SymmetricObjectProperty(property):
+            return f"{a(_link(property, labels))} always holds in both directions"
+        case AsymmetricObjectProperty(property):
+            return f"{a(_link(property, labels))} can never hold in both directions"
+        case IrreflexiveObjectProperty(property):
+            return f"nothing can have {a(_link(property, labels))} to itself"
+        case TransitiveObjectProperty(property):
+            return f"{some_name(property, labels)} links carry on: from A to B and from B to C means from A to C"
+        case DatatypeDefinition(datatype, range):
+            return f"{a(labels.of(datatype.iri))} is {range_noun(range, labels)}"
+    return expression_text(value, labels)
+
+
+def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
+    """That every ``sub`` is one of ``sup``."""
+    subject, said = every(sub, labels), predicate(sup, labels)
+    if subject.startswith("every ") and said.startswith("cannot "):
+        return f"no {subject[6:]} can {said[7:]}"
+    if subject.startswith("every ") and said.startswith("is not "):
+        return f"no {subject[6:]} is {said[7:]}"
+    return f"{subject} {said}"
+
+
+def _leads(property: Any) -> str:
+    return "starts from" if isinstance(property, ObjectInverseOf) else "leads to"

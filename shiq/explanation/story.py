@@ -1,0 +1,246 @@
+"""A conflict told in plain English: what the data says, what follows, and why that cannot be.
+
+The text holds places for individuals and literals, so that one story serves all conflicts that are equal up to renaming.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from shiq.explanation.labels import Labels
+from shiq.explanation.phrases import Names, axiom, fact, inclusion, predicate, range_noun, some_name
+from shiq.explanation.proof import WITNESS, Clash, Fact, Proof, Step
+from shiq.model import (
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DataAllValuesFrom,
+    DataPropertyAssertion,
+    DataPropertyRange,
+    Datatype,
+    DifferentIndividuals,
+    DisjointUnion,
+    EquivalentClasses,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+
+#: Where a fact is from, as a sentence begins: of the batch, or of what was there before.
+TONIGHT, KNOWN = "Tonight's data says that", "Already known is that"
+
+_INCLUSIONS = ("cax-sco", "cax-eqc1")
+
+
+def told(
+    given: Sequence[tuple[str, Assertion]], axioms: Sequence[Axiom], proof: Proof | None, names: Names, labels: Labels
+) -> str:
+    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one) and ``axioms``."""
+    return _Story(names, labels).whole(given, axioms, proof)
+
+
+class _Story:
+    def __init__(self, names: Names, labels: Labels) -> None:
+        self._plain = names
+        self._names = Names(self._individual, names.literal)
+        self._labels = labels
+
+    def _individual(self, name: str) -> str:
+        return "something that has no name here" if name.startswith(WITNESS) else self._plain.individual(name)
+
+    def whole(self, given: Sequence[tuple[str, Assertion]], axioms: Sequence[Axiom], proof: Proof | None) -> str:
+        short = self._two_classes(given, proof) if proof else ""
+        if short:
+            return short
+        sentences = [*self._given(given)]
+        if proof is None:
+            sentences.append(f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}")
+            sentences.append("All of this together is impossible")
+        else:
+            sentences += self._argument(proof)
+        return " ".join(_sentence(s) for s in sentences if s)
+
+    def _two_classes(self, given: Sequence[tuple[str, Assertion]], proof: Proof) -> str:
+        """The commonest conflict: recorded as two things that nothing can be both of."""
+        if len(proof.steps) != 3 or len(given) != 2 or proof.last.rule not in ("cax-dw", "cax-adc"):
+            return ""
+        parts = []
+        for begin, assertion in given:
+            if not isinstance(assertion, ClassAssertion) or not isinstance(assertion.expression, Class):
+                return ""
+            where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
+            parts.append(f"{_recorded(assertion, self._labels)}{where}")
+        who = self._names.individual(given[0][1].individual)  # type: ignore[union-attr]
+        return _sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
+
+    def _given(self, given: Sequence[tuple[str, Assertion]]) -> Iterable[str]:
+        by_begin: dict[str, list[str]] = {}
+        for begin, assertion in given:
+            by_begin.setdefault(begin, []).append(self._fact(assertion))
+        for begin, clauses in by_begin.items():
+            joined = "; ".join(clauses) if len(clauses) > 2 else " and ".join(clauses)
+            if begin and len(clauses) > 2:
+                begin = begin.removesuffix(" that") + ":"
+            yield f"{begin} {joined}" if begin else joined
+
+    def _fact(self, value: Fact) -> str:
+        return fact(value, self._names, self._labels)  # type: ignore[arg-type]
+
+    # --- what follows ------------------------------------------------------------------------------
+
+    def _argument(self, proof: Proof) -> list[str]:
+        """A sentence for each conclusion that is worth naming, and one for the contradiction."""
+        steps = {step.fact: step for step in proof.steps}
+        uses = Counter(premise for step in proof.steps for premise in step.premises)
+        hidden = {step.fact for step in proof.steps if self._is_hidden(step, proof, uses)}
+        sentences = []
+        said: set[Axiom] = set()
+        for step in proof.steps[:-1]:
+            if step.fact in hidden or not (step.premises or step.axiom):
+                continue
+            because = self._because(step, steps, hidden, said)
+            sentences.append(f"{because}, so {self._fact(step.fact)}" if because else f"so {self._fact(step.fact)}")
+        sentences += self._contradiction(proof, steps, hidden, said)
+        return sentences
+
+    def _is_hidden(self, step: Step, proof: Proof, uses: Counter[Fact]) -> bool:
+        """Whether a conclusion is passed over, its reasons told with what follows from it."""
+        if isinstance(step.fact, Clash) or not (step.premises or step.axiom):
+            return False
+        if step.rule == "eq-rep":
+            return True
+        if not isinstance(step.fact, ClassAssertion):
+            return False
+        if not isinstance(step.fact.expression, Class):
+            return True
+        users = [s for s in proof.steps if step.fact in s.premises]
+        return len(users) == 1 and (users[0].rule in _INCLUSIONS or users[0] is proof.last)
+
+    def _because(self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[Axiom]) -> str:
+        """The axioms behind ``step`` and the hidden steps before it, in the order they are used; each is said once."""
+        clauses: list[str] = []
+
+        def visit(one: Step) -> None:
+            for premise in one.premises:
+                if premise in hidden:
+                    visit(steps[premise])
+            clause = self._axiom(one)
+            if one.axiom is not None and one.axiom not in said and clause:
+                said.add(one.axiom)
+                clauses.append(clause)
+
+        visit(step)
+        return _joined(list(dict.fromkeys(clauses)))
+
+    def _axiom(self, step: Step) -> str:
+        """What the axiom of ``step`` says, as far as the step uses it."""
+        if step.axiom is None:
+            return ""
+        match step.axiom, step.fact:
+            case EquivalentClasses(members), ClassAssertion(expression, _) if expression in members and len(members) == 2:
+                return inclusion(next(m for m in members if m != expression), expression, self._labels)
+            case DisjointUnion(cls, _), ClassAssertion(expression, _) if expression == cls:
+                own = next((p.expression for p in step.premises if isinstance(p, ClassAssertion)), cls)
+                return inclusion(own, cls, self._labels)
+        return axiom(step.axiom, self._labels)
+
+    # --- why that cannot be ------------------------------------------------------------------------
+
+    def _contradiction(self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[Axiom]) -> list[str]:
+        last = proof.last
+        assert isinstance(last.fact, Clash)
+        premises = Step(last.fact, last.rule, last.premises)
+        because = self._because(premises, steps, hidden, said)
+        about = last.fact.about
+        if last.cases:
+            return [*([because] if because else []), *self._cases(last)]
+        match last.rule, about:
+            case (("cax-dw" | "cax-adc"), (ClassAssertion(first, x), ClassAssertion(second, _))):
+                who = self._names.individual(x)
+                both = f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "
+                both += predicate(second, self._labels).removeprefix("is ")
+                begin = f"{because}, so {both}" if because else f"so {both}"
+                return [f"{begin}; but nothing can be both"]
+            case "cls-com", (ClassAssertion(operand, x), _):
+                who = self._names.individual(x)
+                is_so = f"{who} {predicate(operand, self._labels)}"
+                if isinstance(operand, Class):
+                    cannot = f"{who} cannot be {predicate(operand, self._labels).removeprefix('is ')}"
+                    return [f"{because}, so {cannot}; but it is one" if because else f"but {cannot}"]
+                return [f"{because}; but {is_so}" if because else f"but {is_so}"]
+            case "cls-nothing2", (ClassAssertion(_, x),):
+                who = self._names.individual(x)
+                return [f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"]
+            case _, (SameIndividual() as same, DifferentIndividuals() as different):
+                made = steps[same]
+                is_new = bool(made.premises)
+                clause = self._fact(same)
+                differ = "but they are recorded as two different things"
+                if {same.first, same.second} != {different.first, different.second}:
+                    differ = f"but {self._fact(different)}"
+                return [differ if is_new else f"so {clause}, {differ}" if because else differ]
+            case "dt-not-type", (DataPropertyAssertion() as data, *rest):
+                return [self._wrong_value(data, rest, last, because)]
+            case _, (DataPropertyAssertion(property, x, first), DataPropertyAssertion(_, _, second)) if last.rule == "prp-fp":
+                who, name = self._names.individual(x), some_name(property, self._labels)
+                values = f"{self._names.literal(first)} and {self._names.literal(second)}"
+                lead = f"{because}, so " if because else "so "
+                return [f"{lead}{who} has both {values} as its {name}; but one thing can have only one {name}"]
+            case "prp-npa1" | "prp-npa2", (positive, _):
+                return [
+                    f"{because}, so {self._fact(positive)}; but it is recorded that this is not so"
+                    if because
+                    else "but it is recorded that this is not so"
+                ]
+        if last.axiom is not None:
+            clause = axiom(last.axiom, self._labels)
+            return [f"{because}; but {clause}" if because else f"but {clause}"]
+        limits = [predicate(f.expression, self._labels) for f in about if isinstance(f, ClassAssertion)]
+        links = [f for f in about if isinstance(f, ObjectPropertyAssertion | DataPropertyAssertion)]
+        end = f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}" if links else "but that is not so"
+        lead = because or "; ".join(limits)
+        return [f"{lead}; {end}"]
+
+    def _wrong_value(self, data: DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
+        value, name = self._names.literal(data.literal), some_name(data.property, self._labels)
+        match last.axiom, *rest:
+            case DataPropertyRange(_, range), *_:
+                clause = f"but {value} is not {range_noun(range, self._labels)}, as {_article(name)} must be"
+            case None, ClassAssertion(DataAllValuesFrom(_, range), _):
+                clause = f"but {value} is not {range_noun(range, self._labels)}"
+            case _:
+                kind = range_noun(Datatype(data.literal.datatype), self._labels)
+                clause = f"but {value} is not {kind}, though it is marked as one"
+        return f"{because}; {clause}" if because else clause
+
+    def _cases(self, last: Step) -> list[str]:
+        sentences = []
+        for case in last.cases:
+            assert case.assumed is not None
+            inner = " ".join(_sentence(s) for s in self._argument(case))
+            sentences.append(f"if {self._fact(case.assumed)}: {inner[:1].lower() + inner[1:]}".rstrip("."))
+        return sentences
+
+
+def _article(name: str) -> str:
+    return f"every {name}"
+
+
+def _count(n: int) -> str:
+    return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(n, str(n))
+
+
+def _recorded(assertion: ClassAssertion, labels: Labels) -> str:
+    return f"as {predicate(assertion.expression, labels).removeprefix('is ')}"
+
+
+def _joined(clauses: Sequence[str]) -> str:
+    if len(clauses) < 2:
+        return "".join(clauses)
+    return f"{'; '.join(clauses[:-1])}; and {clauses[-1]}" if len(clauses) > 2 else " and ".join(clauses)
+
+
+def _sentence(text: str) -> str:
+    """``text`` with a capital letter and a full stop; names keep theirs."""
+    return f"{text[0].upper() if text[0].isascii() else text[0]}{text[1:]}{'' if text.endswith(('.', '…')) else '.'}"
