@@ -18,7 +18,7 @@ STYLE = """
 body{font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;color:var(--ink);background:var(--ground);
 margin:0}
 main,.wide{max-width:1020px;margin:0 auto;padding:0 1.25rem}
-h1,h2,h3,h4{line-height:1.25;text-wrap:balance} p,li,dd{max-width:75ch}
+h1,h2,h3,h4{line-height:1.25;text-wrap:balance} p,li,dd{max-width:80ch}
 a{color:var(--link)} code{font:.88em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 table{border-collapse:collapse;width:100%;font-size:.94em}
 th,td{padding:.45em .7em;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}

@@ -5,6 +5,7 @@ Many contradictions with one cause are one row and a few samples, so that the pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
@@ -25,6 +26,8 @@ FACTS, CHARACTERS = 30, 600
 #: Causes that are unfolded at first.
 UNFOLDED = 3
 
+# Between the parts of a name; what an escape begins with is none.
+_JOINTS = re.compile(r"(?<=\w)[/.#_:-](?=\w)")
 _MARKS = {
     "good": '<path d="M6.5 12.5l3.6 3.6 7.4-8.2"/>',
     "bad": '<path d="M8 8l8 8M16 8l-8 8"/>',
@@ -112,8 +115,8 @@ def _causes(report: Report) -> str:
         return ""
     total, causes = len(report.conflicts), report.causes
     intro = (
-        f"<p>{count(total, 'contradiction')}, {count(len(causes), 'cause')}. Contradictions have one cause if they differ only in "
-        "whom or what they are about. Each is minimal: take away any one of its facts or rules, and it is gone.</p>"
+        f"<p>{count(total, 'contradiction')}, {count(len(causes), 'cause')}. Contradictions have one cause if they differ only "
+        "in whom or what they are about. Each is minimal: take away any one of its facts or rules, and it is gone.</p>"
         if total > 1
         else "<p>The contradiction is minimal: take away any one of its facts or rules, and it is gone.</p>"
     )
@@ -138,6 +141,7 @@ def _cause_table(report: Report) -> str:
         n = len(group.conflicts)
         title = escaped(_short(group.pattern.title or group.pattern.sentence, 200))
         name = f'<a href="#cause-{i + 1}">{title}</a>' if i < CAUSES else title
+        name += f'<br><span class="note">{escaped(_short(group.pattern.sentence, 220))}</span>' if group.pattern.title else ""
         bar = f'<span class="bar" style="width:{max(1.0, 100 * n / largest):.1f}%"></span>' if largest > 1 else ""
         rule = _rule_chip(group.pattern.rule)
         rows.append(
@@ -173,7 +177,8 @@ def _cause(report: Report, number: int, group: Group) -> str:
     is_open = " open" if number < UNFOLDED or len(report.conflicts) <= UNFOLDED else ""
     return (
         f'<details class="cause" id="cause-{number + 1}"{is_open}><summary>'
-        f'<h3>{escaped(_short(pattern.title or pattern.id, 200))}</h3>{_rule_chip(pattern.rule)}<span class="chip">{count(n, "contradiction")}</span></summary>'
+        f"<h3>{escaped(_short(pattern.title or pattern.id, 200))}</h3>{_rule_chip(pattern.rule)}"
+        f'<span class="chip">{count(n, "contradiction")}</span></summary>'
         f"{meaning}{samples}{more}"
         f'<p class="note">Pattern <code>{escaped(pattern.id)}</code></p></details>'
     )
@@ -223,7 +228,7 @@ def _said(text: str, labels: Labels) -> str:
 def _term(text: str, labels: Labels) -> str:
     if not text.startswith('"'):
         iri = term_of(text)
-        return f'<b class="term" title="{escaped(iri)}"><bdi>{escaped(labels.of(iri))}</bdi></b>'
+        return f'<b class="term" title="{escaped(iri)}"><bdi>{_breakable(labels.of(iri))}</bdi></b>'
     value = literal_of(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
     kind = f' <span class="by" title="{escaped(datatype)}">({escaped(labels.of(datatype))})</span>' if datatype else ""
@@ -405,6 +410,11 @@ def _section(name: str, title: str, html: str) -> str:
 
 def _elsewhere(report: Report) -> str:
     return "the JSON (and the Parquet tables)"
+
+
+def _breakable(name: str) -> str:
+    """A name, escaped, that may be broken where its parts meet."""
+    return _JOINTS.sub("\\g<0><wbr>", escaped(_short(name)))
 
 
 def _short(text: str, most: int = CHARACTERS) -> str:

@@ -48,7 +48,8 @@ b.term{font-weight:600} .by{color:var(--soft)} q{quotes:none}
 .more{color:var(--soft);border-top:1px dashed var(--line);padding-top:.7rem;margin:1rem 0 0}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.9rem}
 .grid .card{margin:0;min-width:0} .grid h3{margin-bottom:.5rem}
-dl.pairs{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0;font-size:.94em} .pairs dt{color:var(--soft)} .pairs dd{margin:0;overflow-wrap:anywhere}
+dl.pairs{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0;font-size:.94em}
+.pairs dt{color:var(--soft)} .pairs dd{margin:0;overflow-wrap:anywhere}
 td{overflow-wrap:anywhere} .narrow{white-space:nowrap;width:1%}
 .tools{display:none;gap:.6rem;flex-wrap:wrap;margin:.5rem 0} .scripted .tools{display:flex}
 .tools input{flex:1 1 14rem;font:inherit;padding:.4em .7em;border:1px solid var(--line);border-radius:7px;background:var(--card);

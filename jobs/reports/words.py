@@ -70,7 +70,7 @@ def tone(report: Report) -> str:
     """``good``, ``bad`` or ``open``: how the answer is to be taken."""
     if report.decision == "accepted" or (not report.decision and report.verdict is Verdict.CONSISTENT):
         return "good"
-    return "bad" if report.verdict is Verdict.INCONSISTENT else "open"
+    return "bad" if report.verdict is Verdict.INCONSISTENT and report.decision != "split" else "open"
 
 
 def headline(report: Report) -> str:
