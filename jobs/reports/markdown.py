@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from jobs.reports.report import Contradiction, Fact, Report
-from jobs.reports.words import count, headline, inputs, lead, steps, tone, word
+from jobs.reports.words import count, headline, inputs, lead, reasons, steps, tone, word
 from jobs.visible import visible
 from shiq.explanation import Labels, manchester
 
@@ -26,8 +26,7 @@ _TICKS = re.compile(r"`+")
 def markdown(report: Report) -> str:
     """The text."""
     lines = [f"## {_MARKS[tone(report)]} {_text(headline(report))}", "", f"**{_text(word(report))}** {_text(lead(report))}", ""]
-    if report.reason:
-        lines += [*(f"* {_text(part)}" for part in report.reason.split("; ")), ""]
+    lines += [*(f"* {_text(part)}" for part in reasons(report)), ""] if reasons(report) else []
     lines += [f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}" for i, s in enumerate(steps(report), 1)]
     lines += _causes(report) + _set_aside(report) + _leftovers(report) + _figures(report)
     return "\n".join(lines).rstrip() + "\n"

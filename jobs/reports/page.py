@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from jobs.pages import escaped, framed
-from jobs.reports.report import CERTIFY, GATE, INDEX, Contradiction, Fact, Report
+from jobs.reports.report import CERTIFY, GATE, INDEX, Contradiction, Fact, Place, Report
 from jobs.reports.style import SCRIPT, STYLE
-from jobs.reports.words import RULES, bucket, count, headline, inputs, lead, steps, tone, word
+from jobs.reports.words import RULES, bucket, count, headline, inputs, lead, reasons, steps, tone, word
 from shiq.explanation import Group, Labels, manchester
 from shiq.explanation.parsed import TYPE, line_of, literal_of, term_of
 from shiq.model import RDF, XSD
@@ -98,16 +98,16 @@ def _figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _steps(report: Report) -> str:
-    items = "".join(
-        f"<li>{escaped(step.text)}{f'<pre><code>{escaped(step.command)}</code></pre>' if step.command else ''}</li>"
+    told = [
+        f"{escaped(step.text)}{f'<pre><code>{escaped(step.command)}</code></pre>' if step.command else ''}"
         for step in steps(report)
-    )
-    why = ""
-    if report.reason:
-        reasons = [part for part in report.reason.split("; ") if part]
-        title = "Why there is no verdict" if tone(report) == "open" else "Also to be known"
-        why = f"<h3>{title}</h3><ul>{''.join(f'<li>{escaped(_short(part))}</li>' for part in reasons)}</ul>"
-    return _section("next", "What to do next", f'<div class="card">{why}<ol class="steps">{items}</ol></div>') if items else ""
+    ]
+    items = "".join(f"<li>{text}</li>" for text in told)
+    items = f'<ol class="steps">{items}</ol>' if len(told) > 1 else "".join(f"<div>{text}</div>" for text in told)
+    why = "".join(f"<li>{escaped(_short(part))}</li>" for part in reasons(report))
+    if why:
+        why = f"<h3>{'Why there is no verdict' if tone(report) == 'open' else 'Also to be known'}</h3><ul>{why}</ul>"
+    return _section("next", "What to do next", f'<div class="card">{why}{items}</div>') if items else ""
 
 
 def _causes(report: Report) -> str:
@@ -191,7 +191,7 @@ def _contradiction(found: Contradiction, labels: Labels) -> str:
     sides = "".join(
         f'<div class="side {css}"><h5>{title}</h5><ul>{items}</ul></div>'
         for css, title, items in (
-            ("new", "The new data says", _facts(found.insertions, labels)),
+            ("new", "Tonight’s data says", _facts(found.insertions, labels)),
             ("old", old, _facts(found.base, labels)),
             ("rule", "The ontology says", _axioms(found.axioms, labels)),
         )
@@ -250,7 +250,7 @@ def _set_aside(report: Report) -> str:
     if not report.set_aside:
         return ""
     rows = "".join(
-        f'<tr><td class="narrow" data-title="line">{escaped(x.place)}</td><td>{_said(x.text, report.labels)}</td>'
+        f'<tr><td{_narrow(x.place)} data-title="line">{escaped(x.place)}</td><td>{_said(x.text, report.labels)}</td>'
         f'<td data-title="why">{escaped(x.reason)}{_links(report, x.conflicts)}</td></tr>'
         for x in report.set_aside[:ROWS]
     )
@@ -276,7 +276,7 @@ def _leftovers(report: Report) -> str:
         return ""
     ordered = sorted(report.leftovers, key=lambda x: not x.blocks)
     rows = "".join(
-        f'<tr><td data-title="where">{escaped(x.place)}</td>'
+        f'<tr><td{_narrow(x.place)} data-title="where">{escaped(x.place)}</td>'
         f"<td>{escaped(_short(x.message))}{f' <span class=chip>× {x.count:,}</span>' if x.count > 1 else ''}"
         f"{f'<br><code>{escaped(_short(x.text))}</code>' if x.text else ''}</td>"
         f'<td data-title="what to do">{escaped(_short(x.hint))}</td><td class="narrow" data-title="kind">{escaped(x.kind)}'
@@ -384,7 +384,7 @@ def _bars(rows: Sequence[tuple[str, float]], unit: str) -> str:
         f'<span class="bar" style="--tone-bar:var(--new);width:{100 * value / largest:.1f}%"></span></td></tr>'
         for title, value in rows
     )
-    return f"<table><tbody>{items}</tbody></table>"
+    return f'<table class="amounts"><tbody>{items}</tbody></table>'
 
 
 # --- pieces ---------------------------------------------------------------------------------------
@@ -410,6 +410,11 @@ def _section(name: str, title: str, html: str) -> str:
 
 def _elsewhere(report: Report) -> str:
     return "the JSON (and the Parquet tables)"
+
+
+def _narrow(place: Place) -> str:
+    """The attribute of a cell that need not be broken."""
+    return ' class="narrow"' if len(str(place)) <= 32 else ""
 
 
 def _breakable(name: str) -> str:

@@ -24,7 +24,7 @@ section{margin:2.2rem 0;scroll-margin-top:3.2rem} h2{font-size:1.35rem;margin:0 
 pre{background:var(--code);border-radius:7px;padding:.55em .8em;margin:.4em 0;overflow-x:auto;white-space:pre-wrap;
 overflow-wrap:anywhere}
 pre code{font-size:.85em}
-.causes td,.causes th{vertical-align:middle} .causes .share{width:22%;min-width:6rem}
+.causes td,.causes th,.amounts td{vertical-align:middle} .causes .share{width:22%;min-width:6rem}
 .bar{display:block;height:.6em;border-radius:3px;background:var(--tone-bar,var(--bad));min-width:3px}
 .chip{display:inline-block;font-size:.8em;padding:.05em .6em;border-radius:1em;border:1px solid var(--line);color:var(--soft);
 white-space:nowrap;background:var(--ground)}
@@ -50,7 +50,7 @@ b.term{font-weight:600} .by{color:var(--soft)} q{quotes:none}
 .grid .card{margin:0;min-width:0} .grid h3{margin-bottom:.5rem}
 dl.pairs{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0;font-size:.94em}
 .pairs dt{color:var(--soft)} .pairs dd{margin:0;overflow-wrap:anywhere}
-td{overflow-wrap:anywhere} .narrow{white-space:nowrap;width:1%}
+tbody tr:last-child td{border-bottom:0} td{overflow-wrap:anywhere} .narrow{white-space:nowrap;width:1%}
 .tools{display:none;gap:.6rem;flex-wrap:wrap;margin:.5rem 0} .scripted .tools{display:flex}
 .tools input{flex:1 1 14rem;font:inherit;padding:.4em .7em;border:1px solid var(--line);border-radius:7px;background:var(--card);
 color:inherit;min-width:0}

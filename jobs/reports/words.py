@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jobs.reports.report import CERTIFY, GATE, INDEX, Left, Report
+from jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
 from shiq.verdict import KINDS, Verdict
 
 #: What the buckets of the ledger are called.
@@ -124,7 +124,12 @@ def _gate_lead(report: Report) -> str:
     broken = sum(1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple"))
     if report.decision == "refused":
         said = f"Nothing of its {count(aside, 'line')} was taken in. "
-        return said + (_found(report) if report.conflicts else "It could not be decided whether it contradicts what is known.")
+        if report.conflicts:
+            said += _found(report)
+        if report.result["verdict"] == Verdict.UNDETERMINED.value:
+            rest = "what is left without the culprits" if report.conflicts else "the batch"
+            said += f" Nobody can say that {rest} is free of contradictions: not everything was read, understood and decided."
+        return said.replace("  ", " ")
     said = f"{count(accepted, 'line')} accepted, {aside:,} set aside. What was accepted has been checked as it was written, and "
     said += "contradicts nothing. "
     if report.conflicts:
@@ -175,7 +180,7 @@ def steps(report: Report) -> tuple[Step, ...]:
             Step("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
             Step("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
         )
-    split = [*_called(report, "gate"), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
+    split = [*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
     found = [
         Step(
             "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
@@ -197,11 +202,11 @@ def _after_yes(report: Report) -> tuple[Step, ...]:
         return (Step("Nothing. The batch is in the store."),)
     if not report.about.get("store"):
         return (Step("Nothing. The batch can be loaded."),)
-    return (Step("To take the batch into the store:", shlex.join([*_called(report, "check"), "--commit"])),)
+    return (Step("To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])),)
 
 
 def _after_nothing(report: Report) -> tuple[Step, ...]:
-    found = [Step(f"{said}: {what}") for said, what in _open_kinds(report.leftovers)]
+    found = _open_kinds(report)
     if report.evidence.get("undecided"):
         reasoner = report.evidence.get("reasoner")
         found.append(
@@ -220,40 +225,49 @@ def _after_gate(report: Report) -> tuple[Step, ...]:
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
         return (Step("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
-    if report.verdict is Verdict.UNDETERMINED and report.decision == "refused":
-        return _after_nothing(report)
-    again = shlex.join([*_called(report, "gate", "corrected.nt"), "--mode", "split", "--commit"])
-    found = [Step("Go through the causes below, and correct what was set aside: the new fact, the old one, or the rule.")]
+    again = shlex.join([*_called(report, GATE, "corrected.nt"), "--mode", "split", "--commit"])
+    found = []
+    if report.conflicts:
+        found.append(Step("Go through the causes below, and correct the new fact, the old one, or the rule."))
+    if report.decision == "refused" and (report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split"):
+        # Without its culprits the batch could still not be decided.
+        return (*found, *_after_nothing(report))
     if report.decision == "refused":
-        split = shlex.join([*_called(report, "gate"), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "aside.nt"])
+        split = shlex.join([*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "aside.nt"])
         found.append(Step("To take in what contradicts nothing, and set only the rest aside:", split))
     else:
         found.append(Step("Then hand it in again:", again))
     return tuple(found)
 
 
-def _open_kinds(leftovers: Iterable[Left]) -> list[tuple[str, str]]:
-    """For each kind of leftover that stands in the way: how many, and what to do."""
-    counts, hints = Counter[str](), dict[str, str]()
-    for left in leftovers:
+def _open_kinds(report: Report) -> list[Step]:
+    """What to do about each kind of leftover that stands in the way."""
+    counts = Counter[str]()
+    for left in report.leftovers:
         if left.blocks:
             counts[left.kind] += left.count
-            hints.setdefault(left.kind, left.hint)
     return [
-        (
-            f"{n:,} × {kind}",
-            f"{KINDS.get(kind, kind)}. Correct it where the table below says"
-            + (f" ({hint})" if (hint := hints[kind]) else "")
-            + f"; if it is meant so, --allow {kind} leaves it out of account.",
+        Step(
+            f"{n:,} × {kind}: {KINDS.get(kind, kind)}. Correct each where the table below says; or, if they are meant so, leave "
+            "them out of account, by your decision:",
+            shlex.join([*_called(report, report.command), "--allow", kind]),
         )
         for kind, n in counts.most_common()
     ]
 
 
+def reasons(report: Report) -> tuple[str, ...]:
+    """The parts of the reason that no step tells: those about leftovers are told by what to do about them."""
+    told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
+    return tuple(part for part in report.reason.split("; ") if part and not any(start in part for start in told))
+
+
 def _called(report: Report, command: str, insertions: str = "") -> list[str]:
-    """The command line of a check or a gate of the same batch."""
+    """The command line that asks ``command`` of the same inputs; ``insertions``: of others."""
     about = report.about
-    found = ["shiq", command]
+    found = ["shiq", command, *about.get("ontology", ())]
+    if command == INDEX:
+        return [*found, "--tbox", *about.get("tbox", ()), "--store", str(about.get("store", "DIR")), *about.get("abox", ())]
     for name, option in (("store", "--store"), ("tbox", "--tbox"), ("abox", "--abox"), ("insertions", "--insert")):
         if name == "insertions" and insertions:
             found += [option, insertions]
@@ -267,7 +281,7 @@ def _called(report: Report, command: str, insertions: str = "") -> list[str]:
 
 
 def _deleting(report: Report) -> str:
-    return shlex.join([*_called(report, "check"), "--delete", "wrong.nt"])
+    return shlex.join([*_called(report, CHECK), "--delete", "wrong.nt"])
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -277,7 +291,7 @@ def bucket(name: str) -> str:
     """What a bucket of the ledger holds."""
     kind = name.removeprefix("leftover:")
     if kind != name:
-        return f"not understood: {KINDS.get(kind, kind)}"
+        return f"not understood: {kind}"
     return BUCKETS.get(name, name.replace("-", " "))
 
 
