@@ -8,6 +8,7 @@ from typing import Any
 
 from jobs.evaluation.generation import GenerationReport
 from jobs.gate import REFUSED, Gated
+from shiq.explanation import Group
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
 
@@ -56,12 +57,26 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
 def _conflicts(result: Result, verbose: bool) -> list[str]:
     count = len(result.conflicts)
     more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
-    lines = [f"{count:,} minimal conflict{'s' if count != 1 else ''}{more}:"]
-    shown = result.conflicts if verbose else result.conflicts[:SHOWN]
-    for i, conflict in enumerate(shown, 1):
-        lines += ["", *_conflict(i, conflict)]
-    if len(shown) < count:
-        lines += ["", f"… {count - len(shown):,} more conflicts: -v shows them, --json FILE writes them."]
+    groups = result.groups
+    causes = f" with {len(groups):,} cause{'s' if len(groups) != 1 else ''}" if count > 1 else ""
+    lines = [f"{count:,} minimal conflict{'s' if count != 1 else ''}{causes}{more}:"]
+    for group in groups if verbose else groups[:SHOWN]:
+        lines += ["", *_group(result, group, verbose)]
+    if not verbose and len(groups) > SHOWN:
+        left = sum(len(group.conflicts) for group in groups[SHOWN:])
+        lines += ["", f"… {len(groups) - SHOWN:,} more causes, {left:,} conflicts: -v shows them, --json FILE writes them."]
+    return lines
+
+
+def _group(result: Result, group: Group, verbose: bool) -> list[str]:
+    """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
+    count, pattern = len(group.conflicts), group.pattern
+    lines = [f"{f'{count:,} × ' if count > 1 else ''}{_safe(pattern.title)}  [{pattern.id}]"]
+    if count > 1:
+        lines.append(f"  {_safe(pattern.sentence)}")
+    for place in group.conflicts if verbose else group.conflicts[:1]:
+        title, *rows = _conflict(place + 1, result.conflicts[place])
+        lines += [title, f"  {_safe(result.explained.sentence(place))}", *rows]
     return lines
 
 

@@ -116,7 +116,8 @@ class Clock:
 @dataclass(frozen=True)
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
-    a batch may import its TBox, and what sets the blank nodes of a batch apart from those of batches that went in before."""
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -124,6 +125,7 @@ class Base:
     certificate: Mapping[str, Any] = field(default_factory=dict)
     ontologies: frozenset[str] = frozenset()
     scope: str = ""
+    labels: Callable[[], Mapping[str, str]] = dict
 
     @property
     def is_certified(self) -> bool:
@@ -239,7 +241,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
-        return _certify(ontology.tbox, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
+        return _certify(ontology, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
 
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
@@ -261,7 +263,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
         leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
-        result = _certify(now.ontology.tbox, abox, leftovers, now.data.ledger, options, asked, clock)
+        result = _certify(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
         if tbox is None and not aside:
             held = keeper.certify(path, certificate, checked=checked)
@@ -274,6 +276,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 tbox_leftovers=now.ontology.leftovers,
                 certificate=certificate,
                 ontologies=now.ontology.ontologies,
+                labels=now.ontology.labels,
                 replacing=checked,
             )
         held.close()
@@ -300,7 +303,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        result = _certify(ontology.tbox, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        result = _certify(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -309,6 +312,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            labels=ontology.labels,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
@@ -429,6 +433,7 @@ class Session:
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
             f"{self._store.snapshot}.",
+            lambda: self._store.term_labels,
         )
 
 
@@ -445,7 +450,7 @@ class Stored:
 
 def _own_reading(store: Any) -> Stored:
     abox = load(STORE).stored_abox(store)
-    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
     return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
 
 
@@ -483,7 +488,8 @@ def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Res
 
     def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
-        base = Base(ontology.tbox, range(size), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+        certificate = {"verdict": Verdict.CONSISTENT.value}
+        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         result = _result(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
         return result, _certificate(result, options)
 
@@ -498,15 +504,14 @@ def certified(
     leftovers = (*ontology.leftovers, *given.leftovers)
     if require_axioms:
         leftovers += empty_tbox(ontology.tbox)
-    result = _certify(
-        ontology.tbox, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
-    )
+    result = _certify(ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock)
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = _well_typed(given.abox, options)
     opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
     clock.stage("indexing the base")
-    return Base(ontology.tbox, opened, result.evidence.leftovers, _base_certificate(result), ontology.ontologies)
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -525,7 +530,7 @@ def _certificate(result: Result, options: Options) -> Any:
 
 
 def _certify(
-    tbox: TBox,
+    ontology: Reading,
     abox: ABox,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
@@ -533,10 +538,12 @@ def _certify(
     decider: Decider,
     clock: Clock,
 ) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6)."""
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    tbox = ontology.tbox
     empty = load(ENGINES[options.engine]).build(tbox, ABox())
     abox, aside = _well_typed(abox, options)
-    base = Base(tbox, empty, (*leftovers, *aside), {"verdict": Verdict.CONSISTENT.value})
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(tbox, empty, (*leftovers, *aside), certificate, labels=lambda: ontology.labels)
     result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
     conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
@@ -641,12 +648,13 @@ def _result(
     add_set = found.add_set
     everything = (*base.leftovers, *leftovers)
     verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    conflicts = tuple(_conflict(raw, found.keys) for raw in found.conflicts)
     return Result(
         verdict,
         reason,
         a_add=_Kept(add_set),
         modules=found.modules,
-        conflicts=tuple(_conflict(raw, found.keys) for raw in found.conflicts),
+        conflicts=conflicts,
         more_conflicts=found.unexplained,
         complete=found.complete,
         statistics=Statistics(
@@ -671,6 +679,7 @@ def _result(
             found.undecided,
             found.run,
         ),
+        labels=base.labels() if found.refuted else {},
     )
 
 

@@ -20,6 +20,7 @@ class Reading:
     passage that is no triple counts as one, under ``leftover:malformed``.
     ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in
     ``leftovers``.
+    ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 
@@ -29,3 +30,4 @@ class Reading:
     ledger: Mapping[str, int] = field(default_factory=Counter)
     sources: tuple[str, ...] = ()
     ontologies: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from shiq.model import Assertion
 from shiq.verdict import Leftover, Verdict
+
+if TYPE_CHECKING:
+    from shiq.explanation import Explained, Group
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
 SCHEMA_VERSION = 1
@@ -125,7 +129,8 @@ class Result:
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
     kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
-    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store.
+    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
+    terms of the TBox are called, if there are conflicts.
     """
 
     verdict: Verdict
@@ -138,6 +143,19 @@ class Result:
     statistics: Statistics = field(default_factory=Statistics)
     evidence: Evidence = field(default_factory=Evidence)
     committed: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def explained(self) -> Explained:
+        """The conflicts with their patterns and sentences, worked out when they are first asked for."""
+        from shiq.explanation import Explained
+
+        return Explained(self.conflicts, self.labels)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The conflicts by their cause, biggest group first."""
+        return self.explained.groups
 
     def raise_for_verdict(self) -> None:
         """Raises `NotConsistent` unless the verdict is CONSISTENT."""
@@ -145,13 +163,18 @@ class Result:
             raise NotConsistent(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schema_version, verdict, reason, statistics, conflicts, evidence)."""
+        """The JSON form (schema_version, verdict, reason, statistics, conflicts, groups, evidence)."""
+        explained = self.explained
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": self.verdict.value,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
-            "conflicts": [c.to_dict() for c in self.conflicts],
+            "conflicts": [
+                {**conflict.to_dict(), "pattern": explained.pattern(i).id, "sentence": explained.sentence(i)}
+                for i, conflict in enumerate(self.conflicts)
+            ],
+            "groups": [group.to_dict() for group in explained.groups],
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),

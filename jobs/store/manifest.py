@@ -26,6 +26,8 @@ VERSION = 2
 TABLES = "tables"
 #: The folder of the files that name rows which are no longer valid.
 REMOVED = "removed"
+#: The document of the labels of the TBox's terms; not every store has it.
+TERM_LABELS = "term-labels"
 
 
 @dataclass(frozen=True, slots=True)

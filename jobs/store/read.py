@@ -14,7 +14,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
-from jobs.store.manifest import Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     IDENTITY,
     KIND_CLASS,
@@ -115,6 +115,11 @@ class Store:
         if not isinstance(found, TBox):
             raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index`.")
         return found
+
+    @cached_property
+    def term_labels(self) -> dict[str, str]:
+        """What terms of the TBox are called, by IRI; empty for a store that was written without."""
+        return dict(self._document(TERM_LABELS)) if TERM_LABELS in self.manifest.documents else {}
 
     @cached_property
     def leftovers(self) -> tuple[Leftover, ...]:

@@ -9,7 +9,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from jobs.store.manifest import (
     MANIFEST,
     REMOVED,
     TABLES,
+    TERM_LABELS,
     Certificate,
     DataFile,
     Manifest,
@@ -55,7 +56,7 @@ class Counts:
 @dataclass(frozen=True)
 class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
-    ``keeps``: whether it, and those that it keeps, stay behind the new one."""
+    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox."""
 
     path: Path
     tbox: TBox
@@ -63,6 +64,7 @@ class Rebuild:
     old: Manifest | None
     ontologies: tuple[str, ...] = ()
     keeps: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
@@ -104,6 +106,7 @@ class Rebuild:
                 "tbox": write_document(path, "tbox", encode(self.tbox)),
                 "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
                 "index": write_document(path, "index", index_document),
+                **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
             facts={**facts, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
@@ -123,9 +126,11 @@ class Rebuild:
 
 
 @contextmanager
-def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False) -> Iterator[Rebuild]:
+def rebuilding(
+    path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False, labels: Mapping[str, str] | None = None
+) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
-    ``keeps``: whether the snapshots that the store has stay behind it.
+    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
     """
@@ -134,7 +139,7 @@ def rebuilding(path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps:
         old = _previous(path)
         (path / TABLES).mkdir(exist_ok=True)
         sync_directory(path)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps)
+        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps, labels or {})
 
 
 def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,19 +32,21 @@ def write_store(
     progress: Progress | None = None,
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
+    labels: Mapping[str, str] | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
     one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
-    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox.
+    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
+    ``labels``: of its terms.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies, keeps=replacing is not None) as rebuild:
+    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
         unchanged(path, rebuild.old, replacing)
         told("numbering", 0, 1)
         base = numbered(abox)

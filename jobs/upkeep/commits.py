@@ -91,6 +91,7 @@ def commit(
         certificate=certificate,
         replacing=checked,
         ontologies=store.ontologies,
+        labels=store.term_labels,
     )
 
 

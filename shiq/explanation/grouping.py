@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
 from shiq.explanation.patterns import Form, Key, Pattern, Told, form_of, told_of
 
 if TYPE_CHECKING:
     from shiq.result import Conflict
+
+
+#: Conflicts named in the JSON form of a group.
+SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +26,26 @@ class Group:
     pattern: Pattern
     conflicts: tuple[int, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; of the conflicts, their number and the first few places."""
+        return {
+            "pattern": self.pattern.id,
+            "rule": self.pattern.rule,
+            "title": self.pattern.title,
+            "sentence": self.pattern.sentence,
+            "axioms": list(self.pattern.axioms),
+            "manchester": list(self.pattern.manchester),
+            "count": len(self.conflicts),
+            "conflicts": list(self.conflicts[:SHOWN]),
+        }
+
 
 class Explained:
-    """Conflicts with their patterns and sentences, worked out once for all that are equal up to renaming."""
+    """Conflicts with their patterns and sentences, worked out once for all that are equal up to renaming. ``labels``: as known
+    (IRI to label), or told apart already."""
 
-    def __init__(self, conflicts: Sequence[Conflict], labels: Labels | None = None) -> None:
-        self.labels = labels or Labels()
+    def __init__(self, conflicts: Sequence[Conflict], labels: Labels | Mapping[str, str] | None = None) -> None:
+        self.labels = labels if isinstance(labels, Labels) else labels_for(conflicts, labels or {})
         self._told: dict[Key, Told] = {}
         self._forms: list[Form] = []
         for conflict in conflicts:
@@ -43,6 +63,7 @@ class Explained:
         form = self._forms[place]
         return self._told[form.key].sentence(form.terms, self.labels)
 
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Biggest first, then as first met."""
         places: dict[str, list[int]] = {}
@@ -52,9 +73,19 @@ class Explained:
         return tuple(sorted(found, key=lambda g: (-len(g.conflicts), g.conflicts[0])))
 
 
+def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Labels:
+    """Labels for what ``conflicts`` speak of: the terms of their axioms are told apart from each other."""
+    texts = {text for conflict in conflicts for text in conflict.axioms}
+    terms = {iri for text in texts for iri in _IRI.findall(text)}
+    return Labels({iri: known[iri] for iri in terms if iri in known}, terms)
+
+
+_IRI = re.compile(r"<([^<>\s]*)>")
+
+
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[Group, ...]:
     """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their number."""
-    return Explained(conflicts, labels).groups()
+    return Explained(conflicts, labels).groups
 
 
 def sentence(conflict: Conflict, labels: Labels | None = None) -> str:

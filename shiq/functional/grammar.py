@@ -69,9 +69,12 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationAxiom:
-    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties that it is about."""
+    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties that it is about; ``subject``
+    and ``value``: of an assertion."""
 
     properties: tuple[str, ...]
+    subject: str = ""
+    value: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +398,9 @@ AXIOMS: dict[str, Rule] = {
     "NegativeObjectPropertyAssertion": _object_assertion(m.NegativeObjectPropertyAssertion),
     "DataPropertyAssertion": _data_assertion(m.DataPropertyAssertion),
     "NegativeDataPropertyAssertion": _data_assertion(m.NegativeDataPropertyAssertion),
-    "AnnotationAssertion": _annotation_axiom(_iri, individual, _annotation_value),
+    "AnnotationAssertion": _axiom(
+        lambda property, *rest: AnnotationAxiom((property,), *rest), _iri, individual, _annotation_value
+    ),
     "SubAnnotationPropertyOf": _annotation_axiom(_iri, _iri, properties=2),
     "AnnotationPropertyDomain": _annotation_axiom(_iri, _iri),
     "AnnotationPropertyRange": _annotation_axiom(_iri, _iri),

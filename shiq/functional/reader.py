@@ -29,6 +29,7 @@ from shiq.functional.grammar import (
     unknown,
 )
 from shiq.functional.tokens import Token, tokens
+from shiq.labelling import PROPERTIES, labelled
 from shiq.model import OWL, RDF, RDFS, XSD, Assertion, Axiom, Literal, Signature, TBox
 from shiq.reading import Reading
 from shiq.signature import is_reserved, signature_of
@@ -54,7 +55,7 @@ _SIGNATURE_FIELDS = {
 @dataclass(frozen=True)
 class Document:
     """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
-    what axioms (not assertions) use."""
+    what axioms (not assertions) use; ``labels``: (IRI, `shiq.labelling.PROPERTIES`, label) as annotations say."""
 
     axioms: tuple[tuple[int, Axiom], ...] = ()
     assertions: tuple[tuple[int, Assertion], ...] = ()
@@ -64,6 +65,7 @@ class Document:
     iri: str = ""
     version: str = ""
     imports: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str, Literal], ...] = ()
 
 
 def parse_functional(text: str, source: str, scope: str) -> Reading:
@@ -82,6 +84,7 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
         leftovers=document.leftovers,
         ledger=document.ledger,
         sources=(source,),
+        labels=labelled(document.labels, document.signature),
     )
 
 
@@ -123,6 +126,7 @@ class _Reader:
         self.assertions: list[tuple[int, Assertion]] = []
         self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
         self.imports: list[str] = []
+        self.labels: list[tuple[str, str, Literal]] = []
         self.leftovers: dict[tuple[str, str], Leftover] = {}
         self.ledger: Counter[str] = Counter()
 
@@ -304,8 +308,10 @@ class _Reader:
             case Entity(kind, iri):
                 self.ledger["declaration"] += 1
                 self.declared.get(kind, set()).add(iri)
-            case AnnotationAxiom(properties):
+            case AnnotationAxiom(properties, subject, label):
                 self.ledger["annotation"] += 1
+                if isinstance(label, Literal) and properties[0] in PROPERTIES:
+                    self.labels.append((subject, properties[0], label))
                 self.declared["annotation property"].update(properties)
             case Annotation():
                 self.ledger["annotation"] += 1
@@ -358,6 +364,7 @@ class _Reader:
             iri=self.header[0] if self.header else "",
             version=self.header[1] if len(self.header) > 1 else "",
             imports=tuple(self.imports),
+            labels=tuple(self.labels),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Generic, TypeAlias, TypeVar, cast
 from shiq.abox import ABox
 from shiq.errors import InputError
 from shiq.functional import read_document
+from shiq.labelling import PROPERTIES
 from shiq.model import (
     Assertion,
     Axiom,
@@ -18,6 +19,7 @@ from shiq.model import (
     ClassAssertion,
     DataProperty,
     DataPropertyAssertion,
+    Literal,
     ObjectInverseOf,
     ObjectProperty,
     ObjectPropertyAssertion,
@@ -56,7 +58,7 @@ class Stated(Generic[V]):
 @dataclass
 class Loaded:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
-    leftover for each if nothing answers it; ``ledger``: what is accounted for already."""
+    leftover for each if nothing answers it; ``ledger``: what is accounted for already; ``labels``: as `Document.labels`."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[Stated[Axiom]] = field(default_factory=list)
@@ -68,6 +70,7 @@ class Loaded:
     rewritten: list[Rewritten] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
+    labels: list[tuple[str, str, Literal]] = field(default_factory=list)
 
 
 def load(sources: Sequence[object], scope: str, progress: Progress | None) -> Loaded:
@@ -132,6 +135,7 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
     document = read_document(text, source.name, scope)
     loaded.axioms += (Stated(axiom, source.name, line) for line, axiom in document.axioms)
     loaded.signature |= document.signature
+    loaded.labels += document.labels
     loaded.ontologies.update(iri for iri in (document.iri, document.version) if iri)
     _assertions((Stated(assertion, source.name, line) for line, assertion in document.assertions), loaded)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
@@ -205,6 +209,7 @@ def _abox(abox: ABox, name: str, loaded: Loaded) -> None:
 def _reading(reading: Reading, name: str, loaded: Loaded) -> None:
     _tbox(reading.tbox, name, loaded)
     _abox(reading.abox, name, loaded)
+    loaded.labels += ((iri, PROPERTIES[0], Literal(label)) for iri, label in reading.labels.items())
     loaded.ontologies |= reading.ontologies
     # What was undeclared is looked at anew; triples are not there any more, so their surplus over axioms stays where it was.
     counts = Counter(reading.ledger)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from shiq.abox import ABox
+from shiq.labelling import PROPERTIES, labelled
 from shiq.model import (
     OWL,
     Assertion,
@@ -52,7 +53,18 @@ def read_ontology(sources: Sequence[object], *, progress: Progress | None = None
     inside, reported = split_axioms(list(axioms))
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    return reader.finish(TBox(tuple(dict.fromkeys(inside)), known), known, inside)
+    reading = reader.finish(TBox(tuple(dict.fromkeys(inside)), known), known, inside)
+    return replace(reading, labels=labelled([*loaded.labels, *_labels(loaded.triples)], known))
+
+
+def _labels(triples: Triples) -> Iterator[tuple[str, str, Literal]]:
+    """Every triple that gives a label."""
+    predicates = column(triples.predicate)
+    for property in PROPERTIES:
+        for row in np.flatnonzero(predicates == triples.ids.get(property, -1)).tolist():
+            value = triples.terms[triples.object[row]]
+            if isinstance(value, Literal):
+                yield str(triples.terms[triples.subject[row]]), property, value
 
 
 def read_assertions(

@@ -118,7 +118,7 @@ def build(
     """
     store = store.absolute()
     stages = _Stages(progress)
-    with rebuilding(store, ontology.tbox, ontology.ontologies) as rebuild:
+    with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels) as rebuild:
         scratch = store / BUILDING
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
