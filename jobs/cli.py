@@ -317,7 +317,7 @@ def gate(
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions, "mode": mode, "unit": unit}
-    answer = completed(gated.to_dict(), Asked("gate", inputs))
+    answer = completed(gated.to_dict(), Asked("gate", inputs), gated.result.labels)
     write_reports(answer, targets)
     _write_json(json_file, answer)
     return gated.exit_code
@@ -494,7 +494,7 @@ def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: 
         progress.close()
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
-    answer = completed(result.to_dict(), asked)
+    answer = completed(result.to_dict(), asked, result.labels)
     write_reports(answer, targets)
     _write_json(json_file, answer)
     return EXIT_CODES[result.verdict]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from jobs.reports.report import Contradiction, Left, Report
+from jobs.reports.report import FAIL, Contradiction, Left, Report, effect_of
 from jobs.reports.words import headline, lead, steps
 from jobs.visible import visible
 from shiq.verdict import KINDS, Verdict
@@ -23,6 +23,10 @@ def junit(report: Report) -> str:
     for group in report.causes[:CASES]:
         pattern, n = group.pattern, len(group.conflicts)
         case = _case(suite, visible(pattern.title or pattern.id), pattern.id)
+        if all(effect_of(report.conflicts[i]) != FAIL for i in group.conflicts):
+            remark = visible(" ".join(report.contradiction(group.conflicts[0]).remarks))
+            SubElement(case, "skipped", message=f"{remark} ({n:,})")
+            continue
         said = f"{visible(pattern.sentence)} ({n:,} contradiction{'s' if n != 1 else ''})"
         failure = SubElement(case, "failure", message=said, type=pattern.rule or "contradiction")
         samples = "\n\n".join(_told(report.contradiction(i)) for i in group.conflicts[:SAMPLES])
@@ -33,9 +37,15 @@ def junit(report: Report) -> str:
         _undetermined(suite, report)
     if not len(suite):
         _case(suite, visible(headline(report)), report.command)
-    failures, errors = len(suite.findall("*/failure")), len(suite.findall("*/error"))
+    failures, errors, skipped = (len(suite.findall(f"*/{what}")) for what in ("failure", "error", "skipped"))
     seconds = f"{sum(report.statistics.get('seconds', {}).values()):.3f}"
-    counts = {"tests": str(len(suite)), "failures": str(failures), "errors": str(errors), "time": seconds}
+    counts = {
+        "tests": str(len(suite)),
+        "failures": str(failures),
+        "errors": str(errors),
+        "skipped": str(skipped),
+        "time": seconds,
+    }
     suite.attrib.update(counts)
     if report.about.get("made"):
         suite.set("timestamp", str(report.about["made"])[:19])

@@ -48,7 +48,11 @@ def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, An
     conflicts = document.get("conflicts", [])
     if not conflicts:
         return document
-    places = {side: _places((line for c in conflicts for line in c[side]), read) for side, read in sides.items() if read.files}
+    places = {
+        side: _places((line for c in conflicts if not _is_told(c, side, read) for line in c[side]), read)
+        for side, read in sides.items()
+        if read.files
+    }
 
     def with_locations(conflict: dict[str, Any]) -> dict[str, Any]:
         rows = [
@@ -60,6 +64,13 @@ def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, An
         return {**conflict, "locations": rows} if rows else conflict
 
     return {**document, "conflicts": [with_locations(c) for c in conflicts]}
+
+
+def _is_told(conflict: Mapping[str, Any], side: str, read: Read) -> bool:
+    """Whether the check has told itself where the insertions of ``conflict`` stand, in the files that were given."""
+    told = conflict.get("places", ()) if side == "insertions" else ()
+    names = set(map(str, read.files))
+    return bool(told) and all(any(place.get("source") in names for place in of_line) for of_line in told)
 
 
 def _places(texts: Iterable[str], read: Read) -> dict[str, Found]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from jobs.pages import escaped, framed
-from jobs.reports.report import CERTIFY, GATE, INDEX, Contradiction, Fact, Place, Report
+from jobs.reports.report import CERTIFY, GATE, INDEX, Contradiction, Fact, Place, Report, SetAside
 from jobs.reports.style import SCRIPT, STYLE
 from jobs.reports.words import RULES, bucket, count, headline, inputs, lead, reasons, steps, tone, word
 from shiq.explanation import Group, Labels, manchester
@@ -41,6 +41,7 @@ def page(report: Report) -> str:
         ("next", "What to do", _steps(report)),
         ("causes", "Causes", _causes(report)),
         ("aside", "Set aside", _set_aside(report)),
+        ("same", "The same", _identities(report)),
         ("left", "Not understood", _leftovers(report)),
         ("evidence", "Evidence", _evidence(report)),
     ]
@@ -247,21 +248,49 @@ def _axioms(axioms: Sequence[str], labels: Labels) -> str:
 
 
 def _set_aside(report: Report) -> str:
-    if not report.set_aside:
-        return ""
+    parts = [_lines(report, report.set_aside)] if report.set_aside else []
+    if report.tolerated:
+        parts.append(f"<h3>Kept beside by the policy</h3>{_lines(report, report.tolerated)}")
+    return _section("aside", "What was set aside", "".join(parts)) if parts else ""
+
+
+def _lines(report: Report, lines: Sequence[SetAside]) -> str:
     rows = "".join(
         f'<tr><td{_narrow(x.place)} data-title="line">{escaped(x.place)}</td><td>{_said(x.text, report.labels)}</td>'
         f'<td data-title="why">{escaped(x.reason)}{_links(report, x.conflicts)}</td></tr>'
-        for x in report.set_aside[:ROWS]
+        for x in lines[:ROWS]
     )
-    hidden = len(report.set_aside) - ROWS
+    hidden = len(lines) - ROWS
     more = f'<p class="more">{hidden:,} more lines: {_elsewhere(report)} has them all.</p>' if hidden > 0 else ""
-    table = (
+    return (
+        f"<p>{count(len(lines), 'line')} of the batch.</p>"
         '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">file and line</th>'
         '<th scope="col">what it says</th><th scope="col">why</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}</div>"
     )
-    return _section("aside", "What was set aside", f"<p>{count(len(report.set_aside), 'line')} of the batch.</p>{table}")
+
+
+def _identities(report: Report) -> str:
+    """What becomes equal by a batch: a slip in one number can merge two things for good."""
+    if not report.identities:
+        return ""
+    labels = report.labels
+    rows = "".join(
+        f'<tr><td data-title="the same">{" = ".join(_term(x, labels) for x in found["individuals"][:FACTS])}</td>'
+        f'<td data-title="because of">{"<br>".join(_said(x, labels) for x in found["insertions"][:FACTS])}</td>'
+        f'<td data-title="and">{"<br>".join(_said(x, labels) for x in found["base"][:FACTS])}</td>'
+        f'<td data-title="rule">{"<br>".join(escaped(_short(manchester(x, labels))) for x in found["axioms"][:FACTS])}</td></tr>'
+        for found in report.identities[:ROWS]
+    )
+    hidden = len(report.identities) - ROWS
+    more = f'<p class="more">{hidden:,} more: {_elsewhere(report)} has them all.</p>' if hidden > 0 else ""
+    return _section(
+        "same",
+        "What becomes one and the same",
+        "<p>By the rules and this batch, these names are names of one thing. If they are two things, something is wrong.</p>"
+        '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">the same</th><th scope="col">because of</th>'
+        f'<th scope="col">and what was known</th><th scope="col">rule</th></tr></thead><tbody>{rows}</tbody></table>{more}</div>',
+    )
 
 
 def _links(report: Report, numbers: Sequence[int]) -> str:
@@ -341,12 +370,11 @@ def _decided(report: Report) -> list[tuple[str, str]]:
     e = report.evidence
     found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
     found += [(f"parts {name}", f"{n:,}") for name, n in sorted(e.get("decided", {}).items()) if n]
-    sent, parsed = e.get("axioms_sent"), e.get("axioms_parsed")
-    if sent is not None and parsed is not None:
-        found.append(("rules sent, rules understood", f"{sent:,} = {parsed:,}" if sent == parsed else f"{sent:,} ≠ {parsed:,}"))
+    found += [(f"HermiT: {name.replace('_', ' ')}", f"{n:,}") for name, n in e.get("sent", {}).items()]
     found += [("not decided", why) for why in e.get("undecided", ())[:5]]
     if e.get("allowed"):
         found.append(("left out of account, as asked", ", ".join(e["allowed"])))
+    found += [("also", note) for note in e.get("notes", ())]
     if e.get("run"):
         found.append(("run", str(e["run"])))
     return found

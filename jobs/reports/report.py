@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shiq.explanation import Group, Labels, group, sentence
+from shiq.explanation import Explained, Group, Labels
 from shiq.result import Conflict
 from shiq.verdict import INFORMATIVE, Verdict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
+#: What a contradiction does that no policy says anything about.
+FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A conflict; ``number``: its place in the list, from 1; ``remarks``: what else is to be known of it."""
+    """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it (fail, warn, info, waived,
+    known); ``remarks``: what else is to be known of it."""
 
     number: int
     insertions: tuple[Fact, ...]
@@ -46,6 +49,7 @@ class Contradiction:
     axioms: tuple[str, ...]
     sentence: str
     keys: tuple[str, ...] = ()
+    effect: str = FAIL
     remarks: tuple[str, ...] = ()
 
 
@@ -74,8 +78,8 @@ class Left:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check; ``causes``: its conflicts by
-    pattern; ``decision``: of a gate, else ""."""
+    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check; ``decision``: of a gate, else
+    ""; ``tolerated``: lines that its policy keeps beside; ``identities``: what becomes equal by what it accepts."""
 
     document: Mapping[str, Any]
     result: Mapping[str, Any]
@@ -84,10 +88,11 @@ class Report:
     reason: str
     decision: str
     conflicts: Sequence[Mapping[str, Any]]
-    causes: tuple[Group, ...]
-    labels: Labels
+    explained: Explained
     leftovers: tuple[Left, ...]
     set_aside: tuple[SetAside, ...] = ()
+    tolerated: tuple[SetAside, ...] = ()
+    identities: tuple[Mapping[str, Any], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -99,6 +104,15 @@ class Report:
     def evidence(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.result["evidence"]
         return found
+
+    @property
+    def causes(self) -> tuple[Group, ...]:
+        """The contradictions by pattern."""
+        return self.explained.groups
+
+    @property
+    def labels(self) -> Labels:
+        return self.explained.labels
 
     @property
     def more(self) -> int:
@@ -116,6 +130,10 @@ class Report:
         places: dict[tuple[str, int], list[Place]] = {}
         for found in raw.get("locations", ()):
             places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
+        for i, known in enumerate(raw.get("places", ())):
+            told = [Place(x["source"], x.get("line", 0)) for x in known if x.get("source")]
+            if told:
+                places.setdefault(("insertions", i), told)
 
         def facts(side: str) -> tuple[Fact, ...]:
             return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
@@ -125,8 +143,9 @@ class Report:
             facts("insertions"),
             facts("base"),
             tuple(raw["axioms"]),
-            raw.get("sentence") or sentence(conflict_of(raw), self.labels),
+            raw.get("sentence") or self.explained.sentence(place),
             tuple(raw.get("keys", ())),
+            effect_of(raw),
             _remarks(raw),
         )
 
@@ -142,7 +161,6 @@ def report_of(document: Mapping[str, Any]) -> Report:
     evidence = result["evidence"]
     conflicts = document["conflicts"]
     about = document.get("about", {})
-    labels = Labels(document.get("labels") or result.get("labels") or {})
     of_base = any(c.get("origin") == "base" for c in conflicts)
     return Report(
         document,
@@ -152,15 +170,22 @@ def report_of(document: Mapping[str, Any]) -> Report:
         document.get("reason", ""),
         document.get("decision", ""),
         conflicts,
-        group([conflict_of(c) for c in conflicts], labels),
-        labels,
+        Explained([conflict_of(c) for c in conflicts], document.get("labels", {})),
         tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"]),
-        tuple(
-            SetAside(Place(x["source"], x["line"]), x["text"], x["reason"], tuple(n + 1 for n in x["conflicts"]))
-            for x in document.get("set_aside", ())
-        ),
+        tuple(map(_aside, document.get("set_aside", ()))),
+        tuple(map(_aside, document.get("tolerated", ()))),
+        tuple(document.get("identities") or ()),
         about,
     )
+
+
+def effect_of(raw: Mapping[str, Any]) -> str:
+    """What a gate makes of the conflict ``raw``."""
+    return str(raw.get("judgement", {}).get("effect", FAIL))
+
+
+def _aside(raw: Mapping[str, Any]) -> SetAside:
+    return SetAside(Place(raw["source"], raw["line"]), raw["text"], raw["reason"], tuple(n + 1 for n in raw["conflicts"]))
 
 
 def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
@@ -178,12 +203,20 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
 def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     if raw.get("minimal") is False:
-        found.append("Time ran out while this was being narrowed down: not everything listed need be part of the contradiction.")
-    waived = raw.get("waived")
-    if isinstance(waived, Mapping):
-        found.append(
-            f"Waived by {waived.get('owner', 'nobody')} until {waived.get('expires', 'ever')}: {waived.get('reason', '')}"
-        )
-    if isinstance(raw.get("severity"), str) and raw["severity"] != "fail":
-        found.append(f"Severity: {raw['severity']}.")
+        found.append("Time ran out while this was narrowed down: not everything listed need be part of the contradiction.")
+    judgement = raw.get("judgement", {})
+    owner, until, why = (judgement.get(key, "") for key in ("owner", "expires", "reason"))
+    if judgement.get("expired"):
+        found.append(f"A waiver of {owner} ended on {until}: {why}")
+    elif owner:
+        found.append(f"Waived by {owner} until {until}: {why}")
+    elif effect_of(raw) != FAIL:
+        found.append(_EFFECTS.get(effect_of(raw), effect_of(raw)))
     return tuple(found)
+
+
+_EFFECTS = {
+    "warn": "A warning, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
+    "info": "For information, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
+    "known": "Known: with a fact that was set aside in the store before.",
+}

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from jobs.reports.report import Contradiction, Fact, Left, Place, Report
 from jobs.reports.words import RULES, bucket, headline, lead
 from jobs.visible import visible
-from shiq.explanation import Group, Labels, manchester
+from shiq.explanation import Group
 from shiq.verdict import KINDS, Verdict
 
 PER_RULE: Final = 50
@@ -26,6 +26,7 @@ RESULTS: Final = 1000
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 #: Of relatedLocations of one result; characters of a message.
 _RELATED, _CHARACTERS = 20, 1000
+_LEVELS: Final = {"warn": "warning", "info": "note"}
 
 
 def sarif(report: Report) -> str:
@@ -35,7 +36,7 @@ def sarif(report: Report) -> str:
     rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [_kind_rule(kind) for kind in kinds]
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     results = [
-        _result(report.contradiction(i), group.pattern.id, index[group.pattern.id], report.labels)
+        _result(report.contradiction(i), group.pattern.id, index[group.pattern.id])
         for group in report.causes
         for i in shown.get(group.pattern.id, ())
     ]
@@ -109,24 +110,28 @@ def _kind_rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Contradiction, rule: str, index: int, labels: Labels) -> dict[str, Any]:
+def _result(found: Contradiction, rule: str, index: int) -> dict[str, Any]:
     new = [*_locations(found.insertions)]
     old = [*_locations(found.base)]
     main = (new or old)[:1]
     related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
     parts = [*(f.text for f in found.insertions), "", *(f.text for f in found.base), "", *found.axioms]
     fingerprint = hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    rules = "; ".join(manchester(axiom, labels) for axiom in found.axioms)
     return {
         "ruleId": rule,
         "ruleIndex": index,
-        "level": "error",
-        "message": {"text": _text(f"{found.sentence} (The ontology: {rules})" if not found.sentence else found.sentence)},
+        "level": _LEVELS.get(found.effect, "error"),
+        "message": {"text": _text(found.sentence)},
+        **({"suppressions": [_suppression(found)]} if found.effect in ("waived", "known") else {}),
         **({"locations": main} if main else {}),
         **({"relatedLocations": [{"id": i, **place} for i, place in enumerate(related)]} if related else {}),
         "partialFingerprints": {"shiqConflict/v1": fingerprint},
         "properties": {"insertions": [visible(f.text) for f in found.insertions[:_RELATED]]},
     }
+
+
+def _suppression(found: Contradiction) -> dict[str, Any]:
+    return {"kind": "external", "status": "accepted", "justification": _text(" ".join(found.remarks))}
 
 
 def _left(left: Left, index: int) -> dict[str, Any]:

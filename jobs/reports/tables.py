@@ -25,6 +25,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "pattern": _TEXT,
         "rule": _TEXT,
         "origin": _TEXT,
+        "effect": _TEXT,
         "insertions": _NUMBER,
         "base": _NUMBER,
         "axioms": _NUMBER,
@@ -51,7 +52,14 @@ COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "count": _NUMBER,
         "blocks": pa.bool_(),
     },
-    "set_aside": {"source": _TEXT, "line": _NUMBER, "text": _TEXT, "reason": _TEXT, "conflicts": pa.list_(pa.int64())},
+    "set_aside": {
+        "source": _TEXT,
+        "line": _NUMBER,
+        "text": _TEXT,
+        "reason": _TEXT,
+        "conflicts": pa.list_(pa.int64()),
+        "tolerated": pa.bool_(),
+    },
 }
 
 
@@ -65,8 +73,8 @@ def tables(report: Report) -> dict[str, bytes]:
     for i, raw in enumerate(report.conflicts):
         found, pattern = report.contradiction(i), patterns[i]
         sizes = len(found.insertions), len(found.base), len(found.axioms)
-        origin = raw.get("origin", "insertions")
-        _add(made["conflicts"], i + 1, pattern.id, pattern.rule, origin, *sizes, found.sentence, list(found.keys))
+        kind = raw.get("origin", "insertions"), found.effect
+        _add(made["conflicts"], i + 1, pattern.id, pattern.rule, *kind, *sizes, found.sentence, list(found.keys))
         for side, facts in (("insertions", found.insertions), ("base", found.base)):
             for place, fact in enumerate(facts):
                 for at in fact.places or (None,):
@@ -76,8 +84,9 @@ def tables(report: Report) -> dict[str, bytes]:
             _add(made["assertions"], i + 1, "axioms", place, axiom, "", 0)
     for x in report.leftovers:
         _add(made["leftovers"], x.kind, x.message, x.place.source, x.place.line, x.text, x.hint, x.count, x.blocks)
-    for y in report.set_aside:
-        _add(made["set_aside"], y.place.source, y.place.line, y.text, y.reason, list(y.conflicts))
+    for lines, tolerated in ((report.set_aside, False), (report.tolerated, True)):
+        for y in lines:
+            _add(made["set_aside"], y.place.source, y.place.line, y.text, y.reason, list(y.conflicts), tolerated)
     return {name: _parquet(name, columns) for name, columns in made.items()}
 
 

@@ -130,8 +130,11 @@ def _gate_lead(report: Report) -> str:
             rest = "what is left without the culprits" if report.conflicts else "the batch"
             said += f" Nobody can say that {rest} is free of contradictions: not everything was read, understood and decided."
         return said.replace("  ", " ")
-    said = f"{count(accepted, 'line')} accepted, {aside:,} set aside. What was accepted has been checked as it was written, and "
-    said += "contradicts nothing. "
+    beside = f", {len(report.tolerated):,} kept beside by the policy" if report.tolerated else ""
+    said = f"{count(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
+    said += "What was accepted has been checked as it was written, and contradicts nothing. "
+    if report.document.get("dry_run"):
+        said = f"This was a dry run: nothing was written. {said}"
     if report.conflicts:
         said += _found(report)
     if broken:
@@ -307,6 +310,7 @@ def inputs(report: Report) -> Sequence[tuple[str, str]]:
         "deletions": "deleted facts",
         "mode": "mode",
         "unit": "set aside together",
+        "policy": "policy",
     }
     found = []
     for key, title in names.items():
