@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from jobs.files import json_text, write_whole
+from jobs.reports.html import page
 from jobs.reports.junit import junit
 from jobs.reports.markdown import markdown
-from jobs.reports.page import page
 from jobs.reports.report import Report, report_of
 from jobs.reports.sarif import sarif
 from jobs.reports.schema import problems

@@ -23,7 +23,7 @@ section{margin:2.2rem 0;scroll-margin-top:3.2rem} h2{font-size:1.35rem;margin:0 
 .card,.cause{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem 1.2rem;margin:.9rem 0}
 pre{background:var(--code);border-radius:7px;padding:.55em .8em;margin:.4em 0;overflow-x:auto;white-space:pre-wrap;
 overflow-wrap:anywhere}
-pre code{font-size:.85em}
+pre code{font-size:.85em} .option{white-space:nowrap}
 .causes td,.causes th,.amounts td{vertical-align:middle} .causes .share{width:22%;min-width:6rem}
 .bar{display:block;height:.6em;border-radius:3px;background:var(--tone-bar,var(--bad));min-width:3px}
 .chip{display:inline-block;font-size:.8em;padding:.05em .6em;border-radius:1em;border:1px solid var(--line);color:var(--soft);
