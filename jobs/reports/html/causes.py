@@ -45,6 +45,17 @@ def causes(report: Report) -> str:
     return section("causes", "What contradicts what", intro + table + tools + cards + more)
 
 
+def shown(report: Report) -> frozenset[int]:
+    """The numbers of the contradictions that the page shows."""
+    return frozenset(i + 1 for group in report.causes[:CAUSES] for i in group.conflicts[: _samples(report, group)])
+
+
+def _samples(report: Report, group: Group) -> int:
+    """How many contradictions of a cause are shown."""
+    n = len(group.conflicts)
+    return n if len(report.conflicts) <= FEW else min(n, SAMPLES)
+
+
 def _cause_table(report: Report) -> str:
     largest = len(report.causes[0].conflicts)
     rows = []
@@ -77,11 +88,9 @@ def _rule_chip(rule: str) -> str:
 
 def _cause(report: Report, number: int, group: Group) -> str:
     pattern, n = group.pattern, len(group.conflicts)
-    shown = n if len(report.conflicts) <= FEW else min(n, SAMPLES)
-    samples = "".join(_contradiction(report.contradiction(i), report.labels) for i in group.conflicts[:shown])
-    more = (
-        f'<p class="more">{n - shown:,} more of this kind are not shown here: {ELSEWHERE} has them all.</p>' if n > shown else ""
-    )
+    few = _samples(report, group)
+    samples = "".join(_contradiction(report.contradiction(i), report.labels) for i in group.conflicts[:few])
+    more = f'<p class="more">{n - few:,} more of this kind are not shown here: {ELSEWHERE} has them all.</p>' if n > few else ""
     meaning = f'<p class="meaning">{escaped(short(pattern.sentence))}</p>' if n > 1 and pattern.sentence else ""
     is_open = " open" if number < UNFOLDED or len(report.conflicts) <= UNFOLDED else ""
     return (

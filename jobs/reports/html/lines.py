@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from jobs.pages import escaped
+from jobs.reports.html.causes import shown
 from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, narrow, said, section, short, term
 from jobs.reports.report import Report, SetAside
 from jobs.reports.words import count
@@ -19,9 +20,10 @@ def set_aside(report: Report) -> str:
 
 
 def _lines(report: Report, lines: Sequence[SetAside]) -> str:
+    at_hand = shown(report)
     rows = "".join(
         f'<tr><td{narrow(x.place)} data-title="line">{escaped(x.place)}</td><td>{said(x.text, report.labels)}</td>'
-        f'<td data-title="why">{escaped(x.reason)}{_links(report, x.conflicts)}</td></tr>'
+        f'<td data-title="why">{escaped(x.reason)}{_links(at_hand, x.conflicts)}</td></tr>'
         for x in lines[:ROWS]
     )
     hidden = len(lines) - ROWS
@@ -34,10 +36,12 @@ def _lines(report: Report, lines: Sequence[SetAside]) -> str:
     )
 
 
-def _links(report: Report, numbers: Sequence[int]) -> str:
+def _links(at_hand: Collection[int], numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
-    named = ", ".join(f'<a href="#c{n}">{n:,}</a>' for n in numbers[:10]) + (" …" if len(numbers) > 10 else "")
+    named = ", ".join(f'<a href="#c{n}">{n:,}</a>' if n in at_hand else f"{n:,}" for n in numbers[:10]) + (
+        " …" if len(numbers) > 10 else ""
+    )
     return f" ({named})"
 
 
