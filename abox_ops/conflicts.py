@@ -24,6 +24,8 @@ from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
+from shiq.explanation.canonical import Row, canonical_rows, rows_of
+from shiq.explanation.parsed import line_of
 from shiq.model import (
     Assertion,
     AsymmetricObjectProperty,
@@ -43,10 +45,12 @@ from shiq.model import (
     TBox,
     TransitiveObjectProperty,
 )
+from shiq.ntriples import assertion_lines
 from shiq.reasoner.protocol import Module
 from shiq.roles import role_box
 from shiq.verdict import Verdict
 from simplify import simplify
+from simplify.locality import relevant
 
 #: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
@@ -76,6 +80,7 @@ class Explainer:
     found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
     unexplained: int = 0
     complete: bool = True
+    _known_axioms: dict[tuple[Row, ...], list[Axiom]] = field(default_factory=dict)
 
     def run(self, insertions: Sequence[Assertion], add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
         """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
@@ -187,12 +192,25 @@ class Explainer:
         return RawConflict(tuple(fixed), tuple(needed), tuple(axioms))
 
     def _axioms(self, tbox: ClausalTBox, assertions: list[Assertion]) -> list[Axiom]:
-        """A minimal set of axioms that contradicts ``assertions``."""
+        """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
+        where they differ in literals too, that is verified."""
+        rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
+        form, _ = canonical_rows(rows)
+        known = self._known_axioms.get(form)
+        if known is not None and (not any(t.startswith('"') for t in terms) or self._is_minimal(known, assertions)):
+            return known
         used = self._used(tbox, assertions)
-        candidates = [a for a in self.tbox.axioms if used is None or a in used]
-        if not self._refutes_with(candidates, assertions):
-            candidates = list(self.tbox.axioms)
-        return shrink(candidates, lambda part: self._refutes_with(part, assertions))
+        candidates = [a for a in self.tbox.axioms if a in used] if used else []
+        if not candidates or not self._refutes_with(candidates, assertions):
+            candidates = relevant(self.tbox.axioms, assertions)
+        found = self._known_axioms[form] = shrink(candidates, lambda part: self._refutes_with(part, assertions))
+        return found
+
+    def _is_minimal(self, axioms: list[Axiom], assertions: list[Assertion]) -> bool:
+        """Whether ``axioms`` contradict ``assertions``, and none can be left out."""
+        return self._refutes_with(axioms, assertions) and not any(
+            self._refutes_with(axioms[:i] + axioms[i + 1 :], assertions) for i in range(len(axioms))
+        )
 
     # --- local questions ---------------------------------------------------------------------------
 

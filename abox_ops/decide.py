@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from abox_ops.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
@@ -31,17 +31,19 @@ class Decider:
         keys = [shapes.shape(m) for m in modules]
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}
+        asked = {k: id(m) for k, m in open_shapes.items()}
         items = list(open_shapes.items())
         for start in range(0, len(items), self.BATCH):
             part = items[start : start + self.BATCH]
             for (key, _), answer in zip(part, self.reasoner.decide(tbox, [m for _, m in part], timeout)):
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
-                    answers[key] = answer
+                    # Other modules of this shape have their nodes in another order.
+                    answers[key] = replace(answer, near=())
             self.asked += len(part)
             if self.progress:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
-        return [answers.get(k) or found[k] for k in keys]
+        return [found[k] if asked.get(k) == id(m) else answers.get(k) or found[k] for k, m in zip(keys, modules)]
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""

@@ -6,7 +6,7 @@ of assertions of A ∪ A⁺: first what the elements say themselves, then what g
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -25,6 +25,10 @@ class Supports:
     def __init__(self, space: LabelSpace, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
         self._about: dict[str, tuple[Assertion, ...]] = {}
+        self._half: dict[str, tuple[tuple[Role, str], ...]] = {}
+        self._labels: dict[str, Label] = {}
+        self._merges = any(c.n for c in space.m_type)
+        self._linked: Counter[str] = Counter()
 
     def about(self, individual: str) -> tuple[Assertion, ...]:
         found = self._about.get(individual)
@@ -42,11 +46,19 @@ class Supports:
         yield self._among(inside)
         for reach in (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned):
             while True:
+                self._fetch(inside)
+                self._linked = Counter(other for i in inside for other in {other for _, other in self._half_edges(i)})
                 grown = inside | {other: None for individual in inside for other in reach(individual, inside)}
                 if len(grown) == len(inside):
                     break
                 inside = grown
                 yield self._among(inside)
+
+    def _fetch(self, individuals: Iterable[str]) -> None:
+        """Looks up, together, what is said about ``individuals``."""
+        new = [i for i in individuals if i not in self._about]
+        if new:
+            self._about.update((i, tuple(found)) for i, found in self.add_set.about_all(new).items())
 
     def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """All that an assertion about ``individual`` mentions."""
@@ -55,8 +67,7 @@ class Supports:
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
         chosen = set(inside)
-        for individual, found_about in self.add_set.about_all([i for i in chosen if i not in self._about]).items():
-            self._about[individual] = tuple(found_about)
+        self._fetch(chosen)
         place: dict[str, int] = {}
         for start in sorted(chosen):
             if start in place:
@@ -107,13 +118,17 @@ class Supports:
         for assertion in self.about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion):
                 yield from (other for other in individuals_of(assertion) if other not in inside)
-        if not any(c.n for c in self.space.m_type):
-            return
-        for _, other in self._half_edges(individual):
-            if other not in inside and any(third in inside and third != individual for _, third in self._half_edges(other)):
-                yield other
+        if self._merges:
+            # A half edge to another is one of the other too, so that nothing has to be looked up about those outside.
+            yield from (other for _, other in self._half_edges(individual) if other not in inside and self._linked[other] > 1)
 
-    def _half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
+    def _half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
+        found = self._half.get(individual)
+        if found is None:
+            found = self._half[individual] = tuple(self._halves(individual))
+        return found
+
+    def _halves(self, individual: str) -> Iterator[tuple[Role, str]]:
         for assertion in self.about(individual):
             if isinstance(assertion, ObjectPropertyAssertion):
                 role = role_of(assertion.property)
@@ -123,6 +138,12 @@ class Supports:
                     yield role.inverse, assertion.subject
 
     def _own_label(self, individual: str) -> Label:
+        found = self._labels.get(individual)
+        if found is None:
+            found = self._labels[individual] = self._asserted(individual)
+        return found
+
+    def _asserted(self, individual: str) -> Label:
         graph = ElementGraph(self.space.tbox)
         label = EMPTY
         for assertion in self.about(individual):

@@ -684,10 +684,15 @@ def _result(
 
 
 def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory."""
+    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    where the reasoner says which."""
     return [
         *add_set.contradictory,
-        *(_individuals(module) for module, answer in zip(add_set.modules, answers) if answer.verdict is Verdict.INCONSISTENT),
+        *(
+            tuple(i for n in answer.near for i in module.elements[n]) or _individuals(module)
+            for module, answer in zip(add_set.modules, answers)
+            if answer.verdict is Verdict.INCONSISTENT
+        ),
     ]
 
 

@@ -22,7 +22,7 @@ _BUILT_IN = {
 }
 _PREFIXES = {OWL: "owl:", RDF: "rdf:", RDFS: "rdfs:", XSD: "xsd:"}
 _PIECES = re.compile(r"[^#/]+")
-_TELLING = re.compile(r"[^\W\d_]{2}", re.UNICODE)
+_TELLING = re.compile(r"[^\W\d_]")
 
 
 class Labels:

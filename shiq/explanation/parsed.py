@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -74,11 +73,6 @@ def assertion_of(line: Line) -> Assertion:
     if line.predicate == DIFFERENT:
         return DifferentIndividuals(subject, value)
     return ObjectPropertyAssertion(ObjectProperty(term_of(line.predicate)), subject, value)
-
-
-def assertions_of(texts: Iterable[str]) -> tuple[tuple[int, Assertion], ...]:
-    """The assertions of ``texts``, each behind the place of its first line; what cannot be read is left out."""
-    return tuple((i, assertion_of(line)) for i, text in enumerate(texts) if (line := line_of(text)))
 
 
 @lru_cache(maxsize=65536)

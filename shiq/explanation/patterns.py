@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.parsed import Line, assertions_of, axiom_of, line_of, literal_of, term_of
+from shiq.explanation.parsed import Line, axiom_of, line_of, literal_of, term_of
 from shiq.explanation.phrases import Names, literal_kind, plain_literal
 from shiq.explanation.proof import Clash, Fact, Proof, Step, prove, renamed
 from shiq.explanation.story import KNOWN, TONIGHT, told
+from shiq.explanation.structures import assertions_of
 from shiq.explanation.titles import title
 from shiq.functional import axiom_text
 from shiq.model import (
@@ -237,7 +238,7 @@ def _general(given: Sequence[Assertion], axioms: Sequence[Axiom], proof: Proof |
         bare = re.sub(r"\Aan? ", "", kind)
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
-    story = told([("", a) for a in given], axioms, proof, Names(letter, value), labels)
+    story = told([("", a) for a in given], axioms, proof, Names(letter, value, in_general=True), labels)
     if len(letters) == 1:
         story = re.sub(r"\bX\b", "it", story)
         story = re.sub(r"\A[Ii]t\b", "Something", story)

@@ -108,10 +108,11 @@ _FACETS = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What individuals and literals are called in a text."""
+    """What individuals and literals are called in a text; ``in_general``: literals are only called by their kind."""
 
     individual: Callable[[str], str]
     literal: Callable[[Literal], str]
+    in_general: bool = False
 
 
 def a(name: str) -> str:
@@ -317,6 +318,7 @@ def literal_kind(literal: Literal, labels: Labels) -> str:
 
 # --- facts ------------------------------------------------------------------------------------------
 
+_PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "under", "as")
 _VERBS = ("is", "has", "was", "contains", "includes")
 
 
@@ -329,7 +331,7 @@ def fact(value: Assertion, names: Names, labels: Labels) -> str:
         case ObjectPropertyAssertion(property, subject, other):
             if isinstance(property, ObjectInverseOf):
                 property, subject, other = property.property, other, subject
-            return f"{of(subject)} {_verb(property, labels)} {of(other)}"
+            return _linked(of(subject), property_name(property, labels), of(other))
         case NegativeObjectPropertyAssertion(property, subject, other):
             return f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
         case DataPropertyAssertion(property, subject, literal):
@@ -343,13 +345,22 @@ def fact(value: Assertion, names: Names, labels: Labels) -> str:
     raise TypeError(value)
 
 
-def _verb(property: Any, labels: Labels) -> str:
-    """A verb for a property: its own if its name has one, else "has … "."""
-    name = property_name(property, labels)
-    first, *rest = name.split(" ")
-    if first.lower() in _VERBS and rest:
-        return f"“{name}”"
-    return f"has the “{name}” link to"
+def _linked(subject: str, name: str, other: str) -> str:
+    """That a property of this name leads from one to the other, with the verb that the name has or needs."""
+    if _is_noun(name):
+        return f"{subject} has {other} as its “{name}”"
+    is_verb = name.lower().split(" ")[-1] not in _PREPOSITIONS or _begins_with_verb(name)
+    return f"{subject} {'' if is_verb else 'is '}“{name}” {other}"
+
+
+def _is_noun(name: str) -> bool:
+    """Whether a property's name seems to say what the other end is: "advisor", but not "takes course" or "member of"."""
+    return not _begins_with_verb(name) and (" " not in name or name.lower().split(" ")[-1] not in _PREPOSITIONS)
+
+
+def _begins_with_verb(name: str) -> bool:
+    first, *rest = name.lower().split(" ")
+    return bool(rest) and (first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us", "is"))))
 
 
 # --- axioms -----------------------------------------------------------------------------------------
@@ -386,7 +397,11 @@ def axiom(value: Axiom, labels: Labels) -> str:
         case ObjectPropertyDomain(property, domain):
             return f"whatever has {a(_link(property, labels))} {predicate(domain, labels)}"
         case ObjectPropertyRange(property, filler):
-            return f"whatever {a(some_name(property, labels))} link {_leads(property)} {predicate(filler, labels)}"
+            if isinstance(property, ObjectInverseOf):
+                return f"whatever has {a(_link(property.property, labels))} {predicate(filler, labels)}"
+            if _is_noun(property_name(property, labels)):
+                return f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
+            return f"whatever {a(_link(property, labels))} leads to {predicate(filler, labels)}"
         case DataPropertyDomain(property, domain):
             return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
         case DataPropertyRange(property, range):
@@ -418,7 +433,3 @@ def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
     if subject.startswith("every ") and said.startswith("is not "):
         return f"no {subject[6:]} is {said[7:]}"
     return f"{subject} {said}"
-
-
-def _leads(property: Any) -> str:
-    return "starts from" if isinstance(property, ObjectInverseOf) else "leads to"

@@ -28,7 +28,7 @@ from shiq.model import (
 )
 
 #: Where a fact is from, as a sentence begins: of the batch, or of what was there before.
-TONIGHT, KNOWN = "Tonight's data says that", "Already known is that"
+TONIGHT, KNOWN = "Tonight's data says that", "It is already known that"
 
 _INCLUSIONS = ("cax-sco", "cax-eqc1")
 
@@ -43,7 +43,7 @@ def told(
 class _Story:
     def __init__(self, names: Names, labels: Labels) -> None:
         self._plain = names
-        self._names = Names(self._individual, names.literal)
+        self._names = Names(self._individual, names.literal, names.in_general)
         self._labels = labels
 
     def _individual(self, name: str) -> str:
@@ -203,7 +203,8 @@ class _Story:
         return [f"{lead}; {end}"]
 
     def _wrong_value(self, data: DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
-        value, name = self._names.literal(data.literal), some_name(data.property, self._labels)
+        value = "this value" if self._plain.in_general else self._names.literal(data.literal)
+        name = some_name(data.property, self._labels)
         match last.axiom, *rest:
             case DataPropertyRange(_, range), *_:
                 clause = f"but {value} is not {range_noun(range, self._labels)}, as {_article(name)} must be"

@@ -39,11 +39,13 @@ class Module:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """``reason``: why undetermined. ``used``: for INCONSISTENT, indexes of clauses that suffice for the refutation together
-    with the role box (a superset of what is needed), or None if the reasoner does not say."""
+    with the role box (a superset of what is needed), or None if the reasoner does not say. ``near``: nodes of the module where
+    the last contradiction showed, if the reasoner says; a place to begin to look, no more."""
 
     verdict: Verdict
     reason: str = ""
     used: frozenset[int] | None = None
+    near: tuple[int, ...] = ()
 
 
 class Reasoner(Protocol):

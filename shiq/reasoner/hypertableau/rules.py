@@ -178,7 +178,7 @@ class Saturation(State):
         elif branch_live:
             self.add(y, branch_live.bit_length() - 1, rest)
         else:
-            raise Clash(rest)
+            raise Clash(rest, x, *([y] if y >= 0 else []))
 
     def settle(self, match: Match) -> list[Alternative] | None:
         """Applies a match that has at most one disjunct left; else its disjuncts in the order of choice. None also if it does
@@ -250,7 +250,7 @@ class Saturation(State):
         self.used.add(rule.index)
         rest = self._count_rest(rule, x, chosen)
         if not alternatives:
-            raise Clash(rest)
+            raise Clash(rest, x, *chosen)
         self.apply(alternatives[0], rest, (rule.number, x, -1))
         return None
 
@@ -312,7 +312,7 @@ class Saturation(State):
     def check_data(self, x: int) -> None:
         """A clash if the data restrictions and values of x contradict each other."""
         if self.alive[x] and self.data_verdict(x) is False:
-            raise Clash(self.data_rest(x, self.data_culprits(x)))
+            raise Clash(self.data_rest(x, self.data_culprits(x)), x)
 
     def data_verdict(self, x: int) -> bool | None:
         """Whether the data restrictions and values of x can hold together; None: the datatype layer cannot say."""

@@ -35,13 +35,15 @@ class Search(Saturation):
 
     choices: list[Choice]
     opaque = ""
+    last: tuple[int, ...] = ()
 
     def run(self) -> bool:
         """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
         blocking bounds the nodes (THEORY.md 4); a `OutOfBudget` ends it before."""
         try:
             self.load()
-        except Clash:
+        except Clash as clash:
+            self.last = clash.nodes
             return False
         while True:
             try:
@@ -50,8 +52,19 @@ class Search(Saturation):
                     self.accept_data()
                     return True
             except Clash as clash:
+                self.last = clash.nodes
                 if not self.jump_back(clash.rests_on):
                     return False
+
+    def around(self, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """The individuals that ``nodes`` are, or hang on."""
+        found: dict[int, None] = {}
+        for x in nodes:
+            while x >= self.named and x < len(self.parent):
+                x = self.parent[x]
+            if 0 <= x < self.named:
+                found[x] = None
+        return tuple(found)
 
     # --- choosing ---------------------------------------------------------------------------------
 
@@ -192,7 +205,7 @@ class Search(Saturation):
             if x not in blocked:
                 culprits = self.data_culprits(x)
                 self.opaque = self.opaque or self.tables.data.describe(culprits)
-                raise Clash(self.data_rest(x, culprits))
+                raise Clash(self.data_rest(x, culprits), x)
 
 
 def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> Outcome:
@@ -206,4 +219,4 @@ def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -
         return Outcome(Answer(Verdict.CONSISTENT), search)
     if search.opaque:
         return Outcome(Answer(Verdict.UNDETERMINED, search.opaque))
-    return Outcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1})))
+    return Outcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1}), near=search.around(search.last)))

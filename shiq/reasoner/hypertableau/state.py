@@ -23,11 +23,12 @@ _NOTHING: dict[int, int] = {}
 
 
 class Clash(Exception):
-    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits."""
+    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits; ``nodes``: where it is."""
 
-    def __init__(self, rests_on: int) -> None:
-        super().__init__(rests_on)
+    def __init__(self, rests_on: int, *nodes: int) -> None:
+        super().__init__(rests_on, nodes)
         self.rests_on = rests_on
+        self.nodes = nodes
 
 
 class State:
@@ -78,7 +79,7 @@ class State:
         for x in range(self.named):
             neg = self.neg[x]
             if self.pos[x] & neg:
-                raise Clash(0)
+                raise Clash(0, x)
             for a in bits(neg & (tables.need_mask | tables.data_mask)):
                 if a in helpers:
                     self.pos[x] |= helpers[a]
@@ -144,7 +145,7 @@ class State:
         if old & bit:
             return
         if self.neg[x] & bit:
-            raise Clash(rest | self.neg_rest.get(x * self.width + atom, 0))
+            raise Clash(rest | self.neg_rest.get(x * self.width + atom, 0), x)
         if self.choices:
             self.trail.append((self.pos, x, old))
             if rest:
@@ -168,7 +169,7 @@ class State:
         if self.neg[x] & bit:
             return
         if self.pos[x] & bit:
-            raise Clash(rest | self.pos_rest.get(x * self.width + atom, 0))
+            raise Clash(rest | self.pos_rest.get(x * self.width + atom, 0), x)
         self.write(self.neg, x, self.neg[x] | bit)
         if rest:
             self.write(self.neg_rest, x * self.width + atom, rest)
@@ -178,7 +179,7 @@ class State:
     def separate(self, x: int, y: int, rest: int) -> None:
         """x ≠ y."""
         if x == y:
-            raise Clash(rest)
+            raise Clash(rest, x)
         known = self.unequal.setdefault(x, {})
         if y not in known:
             self.write(known, y, rest)
@@ -205,7 +206,7 @@ class State:
         if new & tables.conflicting:
             self._check_conflicts(x, y, new, full)
         if x == y and new & tables.irreflexive:
-            raise Clash(self.edge_rests(x, y, new & tables.irreflexive))
+            raise Clash(self.edge_rests(x, y, new & tables.irreflexive), x)
         if self.forbidden:
             self._check_forbidden(x, y)
         self.new_edges.append((x, y, new))
@@ -214,7 +215,7 @@ class State:
         for r in bits(new & self.tables.conflicting):
             against = self.tables.conflicts[r] & full
             if against:
-                raise Clash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against))
+                raise Clash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y)
 
     def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
         """None of ``roles`` leads from x to y."""
@@ -227,7 +228,7 @@ class State:
         roles = self.near[x].get(y, 0)
         for mask, rest in self.forbidden.get(x, {}).get(y, ()):
             if mask & roles:
-                raise Clash(rest | self.edge_rests(x, y, mask & roles))
+                raise Clash(rest | self.edge_rests(x, y, mask & roles), x, y)
 
     def _add_data(self, x: int, *facts: DataFact) -> None:
         self.write(self.data, x, (*self.data.get(x, ()), *facts))
@@ -295,7 +296,7 @@ class State:
         target, source = (x, y) if x < y else (y, x)
         known = self.unequal.get(source, _NOTHING)
         if target in known:
-            raise Clash(rest | known[target])
+            raise Clash(rest | known[target], x, y)
         base = source * self.width
         for a in bits(self.pos[source] & ~self.pos[target]):
             self.add(target, a, rest | self.pos_rest.get(base + a, 0))

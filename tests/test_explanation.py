@@ -1,0 +1,256 @@
+"""Patterns, groups, Manchester text and sentences of conflicts."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from shiq import check_insertions, open_store
+from shiq.abox import abox_of
+from shiq.check import index
+from shiq.explanation import Labels, group, manchester, sentence
+from shiq.explanation.canonical import canonical_rows, rows_of
+from shiq.explanation.parsed import axiom_of, line_of
+from shiq.explanation.proof import prove
+from shiq.functional import axiom_text, parse_functional
+from shiq.model import OWL, RDF, XSD, Assertion
+from shiq.ntriples import assertion_lines
+from shiq.result import Conflict
+
+A, B, C = (f"<urn:v#{n}>" for n in "ABC")
+R, S, P = (f"<urn:v#{n}>" for n in ("worksFor", "advisor", "age"))
+
+
+def conflict(axioms: str, insertions: str, base: str = "") -> Conflict:
+    """A conflict of functional syntax."""
+
+    def assertions(text: str) -> list[Assertion]:
+        return list(parse_functional(f"Prefix(:=<urn:v#>) Ontology({text})", "t", "").abox)
+
+    read = parse_functional(f"Prefix(:=<urn:v#>) Ontology({axioms})", "t", "")
+    assert not read.leftovers
+    return Conflict(
+        tuple(line for a in assertions(insertions) for line in assertion_lines(a)),
+        tuple(line for a in assertions(base) for line in assertion_lines(a)),
+        tuple(map(axiom_text, read.tbox.axioms)),
+    )
+
+
+#: Rule, axioms, assertions: each is a contradiction by the rule.
+RULES = [
+    ("cax-dw", "DisjointClasses(:A :B)", "ClassAssertion(:A :x) ClassAssertion(:B :x)"),
+    ("cax-adc", "DisjointClasses(:A :B :C)", "ClassAssertion(:A :x) ClassAssertion(:C :x)"),
+    ("cls-com", "SubClassOf(:A ObjectComplementOf(:B))", "ClassAssertion(:A :x) ClassAssertion(:B :x)"),
+    ("cls-nothing2", f"SubClassOf(:A <{OWL}Nothing>)", "ClassAssertion(:A :x)"),
+    ("prp-irp", "IrreflexiveObjectProperty(:r)", "ObjectPropertyAssertion(:r :x :x)"),
+    ("prp-asyp", "AsymmetricObjectProperty(:r)", "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :y :x)"),
+    ("prp-pdw", "DisjointObjectProperties(:r :s)", "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:s :x :y)"),
+    (
+        "prp-fp",
+        "FunctionalObjectProperty(:r)",
+        "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :x :z) DifferentIndividuals(:y :z)",
+    ),
+    (
+        "prp-ifp",
+        "InverseFunctionalObjectProperty(:r)",
+        "ObjectPropertyAssertion(:r :y :x) ObjectPropertyAssertion(:r :z :x) DifferentIndividuals(:y :z)",
+    ),
+    ("prp-fp", "FunctionalDataProperty(:p)", 'DataPropertyAssertion(:p :x "1") DataPropertyAssertion(:p :x "2")'),
+    ("prp-npa1", "", "ObjectPropertyAssertion(:r :x :y) NegativeObjectPropertyAssertion(:r :x :y)"),
+    ("eq-diff1", "", "SameIndividual(:x :y) DifferentIndividuals(:x :y)"),
+    ("cls-maxc1", "SubClassOf(:A ObjectMaxCardinality(0 :r))", "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y)"),
+    (
+        "cls-maxc2",
+        "SubClassOf(:A ObjectMaxCardinality(1 :r))",
+        "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :x :z) DifferentIndividuals(:y :z)",
+    ),
+    (
+        "cls-maxqc1",
+        "SubClassOf(:A ObjectMaxCardinality(0 :r :B))",
+        "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y) ClassAssertion(:B :y)",
+    ),
+    ("dt-not-type", f"DataPropertyRange(:p <{XSD}integer>)", 'DataPropertyAssertion(:p :x "one")'),
+    ("dt-not-type", "", f'DataPropertyAssertion(:p :x "one"^^<{XSD}integer>)'),
+    (
+        "",
+        "SubClassOf(:A ObjectUnionOf(:B :C)) DisjointClasses(:A :B) DisjointClasses(:A :C)",
+        "ClassAssertion(:A :x)",
+    ),
+    (
+        "cls-com",
+        "SubClassOf(:A ObjectSomeValuesFrom(:r :B)) ObjectPropertyRange(:r ObjectComplementOf(:B))",
+        "ClassAssertion(:A :x)",
+    ),
+    (
+        "",
+        "SubClassOf(:A ObjectMaxCardinality(2 :r))",
+        "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :x :z) "
+        "ObjectPropertyAssertion(:r :x :w) DifferentIndividuals(:y :z :w)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "axioms", "assertions"), RULES)
+def test_last_steps_have_the_rule_of_the_profile(rule: str, axioms: str, assertions: str) -> None:
+    found = conflict(axioms, assertions)
+    (one,) = group([found])
+    assert one.pattern.rule == rule
+    assert one.pattern.id.startswith(f"{rule or 'conflict'}-")
+    values = list(parse_functional(f"Prefix(:=<urn:v#>) Ontology({assertions})", "t", "").abox)
+    read = [value for text in found.axioms if (value := axiom_of(text))]
+    proof = prove(values, read)  # type: ignore[arg-type]
+    assert proof is not None
+    if "Negative" not in assertions:
+        assert set(proof.axioms) <= set(read)
+        text = sentence(found)
+        assert "\ue000" not in text
+        assert "_:" not in text
+        assert text.endswith(".")
+
+
+def test_a_sentence_says_who_and_where_from() -> None:
+    found = conflict("DisjointClasses(:Wellbore :Company)", "ClassAssertion(:Wellbore :w7)", "ClassAssertion(:Company :w7)")
+    expected = "w7 is recorded as a Wellbore (tonight's data) and as a Company (already known), but nothing can be both."
+    assert sentence(found) == expected
+
+
+def test_one_cause_however_it_came_about() -> None:
+    axioms = "DisjointClasses(:C :O) SubClassOf(:S :C) SubClassOf(:S :O)"
+    direct = conflict(axioms, "", "ClassAssertion(:S :x)")
+    by_domain = conflict(f"{axioms} ObjectPropertyDomain(:r :S)", "ObjectPropertyAssertion(:r :a :b)")
+    by_range = conflict(f"{axioms} DataPropertyDomain(:p :T) SubClassOf(:T :S)", 'DataPropertyAssertion(:p :a "x")')
+    other = conflict("DisjointClasses(:C :O)", "ClassAssertion(:C :x)", "ClassAssertion(:O :x)")
+    groups = group([direct, other, by_domain, by_range])
+    assert [g.conflicts for g in groups] == [(0, 2, 3), (1,)]
+    assert groups[0].pattern.title == "S: both C and O"
+    assert groups[0].pattern.sentence.startswith("Something is a S.") or "Something is an S" in groups[0].pattern.sentence
+
+
+def test_patterns_do_not_depend_on_names_or_order() -> None:
+    rng = random.Random(5)
+    axioms = ("FunctionalObjectProperty(<urn:v#r>)", "DisjointClasses(<urn:v#A> <urn:v#B>)")
+    texts = [
+        "<urn:d#1> <urn:v#r> <urn:d#2> .",
+        "<urn:d#1> <urn:v#r> <urn:d#3> .",
+        f"<urn:d#2> <{RDF}type> {A} .",
+        f"<urn:d#3> <{RDF}type> {B} .",
+    ]
+    ids = set()
+    for _ in range(30):
+        names = rng.sample(range(100), 3)
+        renamed = [re.sub(r"#(\d)>", lambda m, n=names: f"#x{n[int(m[1]) - 1]}>", t) for t in texts]  # type: ignore[misc]
+        rng.shuffle(renamed)
+        cut = rng.randrange(5)
+        shuffled = rng.sample(axioms, 2)
+        ids.add(group([Conflict(tuple(renamed[:cut]), tuple(renamed[cut:]), tuple(shuffled))])[0].pattern.id)
+    assert len(ids) == 1
+
+
+def test_canonical_rows_of_look_alikes() -> None:
+    """Two triangles and a ring of six look alike to colours, and are not the same; every numbering of a ring is."""
+
+    def rows(edges: list[tuple[int, int]]) -> object:
+        lines = [line_of(f"<urn:d#{a}> <urn:r> <urn:d#{b}> .") for a, b in edges]
+        return canonical_rows(rows_of([line for line in lines if line])[0])[0]
+
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
+    assert rows(ring) != rows(triangles)
+    assert len({rows([(p[a], p[b]) for a, b in ring]) for p in list(permutations(range(6)))[::37]}) == 1
+
+
+def test_literals_count_by_datatype_and_identity() -> None:
+    def pattern(*values: str) -> str:
+        axioms = "FunctionalDataProperty(:p)"
+        return group([conflict(axioms, " ".join(f"DataPropertyAssertion(:p :x {v})" for v in values))])[0].pattern.id
+
+    assert pattern('"1"', '"2"') == pattern('"3"', '"4"')
+    assert pattern('"1"', '"2"') != pattern('"1"', f'"2"^^<{XSD}integer>')
+
+
+def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
+    axioms = ("DisjointClasses(<urn:v#A> <urn:v#B>)",)
+    made = [
+        Conflict((f"<urn:d#{i}> <{RDF}type> {A} .",), (f"<urn:d#{i}> <{RDF}type> {B if i % 3 else A} .",), axioms)
+        for i in range(20_000)
+    ]
+    groups = group(made)
+    assert sorted(len(g.conflicts) for g in groups) == [6_667, 13_333]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"SubClassOf({A} ObjectSomeValuesFrom({R} {B}))", "A SubClassOf: worksFor some B"),
+        (
+            f"SubClassOf(ObjectIntersectionOf({A} {B}) ObjectAllValuesFrom(ObjectInverseOf({R}) ObjectComplementOf({C})))",
+            "A and B SubClassOf: (inverse worksFor) only (not C)",
+        ),
+        (f"EquivalentClasses({A} ObjectExactCardinality(2 {S}))", "A EquivalentTo: advisor exactly 2"),
+        (f"DisjointClasses({A} {B} {C})", "DisjointClasses: A, B, C"),
+        (f"TransitiveObjectProperty({R})", "worksFor Characteristics: Transitive"),
+        (
+            f'DataPropertyRange({P} DatatypeRestriction(<{XSD}integer> <{XSD}minInclusive> "0"^^<{XSD}integer>))',
+            "age Range: xsd:integer[>= 0]",
+        ),
+        (f'<urn:d#x> {P} "12"^^<{XSD}integer> .', 'x Facts: age "12"^^xsd:integer'),
+        (f"<urn:d#x> <{RDF}type> {A} .", "x Types: A"),
+        ("no axiom", "no axiom"),
+    ],
+)
+def test_manchester(text: str, expected: str) -> None:
+    assert manchester(text) == expected
+
+
+def test_labels_are_told_apart() -> None:
+    labels = Labels({"urn:v#A": "thing\n one"}, ["http://x.org/a/Name", "http://x.org/b/Name", "http://x.org/well/7"])
+    assert labels.of("urn:v#A") == "thing one"
+    assert labels.of("http://x.org/a/Name") == "a/Name"
+    assert labels.of("http://x.org/b/Name") == "b/Name"
+    assert labels.of("http://x.org/well/7") == "well/7"
+    assert labels.of("_:i0.x") == "_:i0.x"
+
+
+ONTOLOGY = """@prefix : <urn:v#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:W a owl:Class ; rdfs:label "Brønnbane"@no , "wellbore"@en ; owl:disjointWith :F .
+:F a owl:Class ; <http://www.w3.org/2004/02/skos/core#prefLabel> "company" ; rdfs:label "firm" .
+"""
+
+
+def test_results_speak_with_labels(tmp_path: Path) -> None:
+    tbox, data, batch = (tmp_path / name for name in ("t.ttl", "a.nt", "i.nt"))
+    tbox.write_text(ONTOLOGY, encoding="utf-8")
+    data.write_text(f"<urn:d#x> <{RDF}type> <urn:v#W> .\n")
+    batch.write_text(f"<urn:d#x> <{RDF}type> <urn:v#F> .\n")
+    index(str(tbox), str(data), tmp_path / "kg", reasoner="own")
+    with open_store(tmp_path / "kg") as session:
+        stored = session.check(str(batch), reasoner="own")
+    direct = check_insertions(str(tbox), str(data), str(batch), reasoner="own", engine="memory")
+    for result in (stored, direct):
+        (one,) = result.groups
+        assert one.pattern.manchester == ("wellbore DisjointWith: company",)
+        form = result.to_dict()
+        assert form["groups"][0]["pattern"] == form["conflicts"][0]["pattern"] == one.pattern.id
+        assert "a wellbore" in form["conflicts"][0]["sentence"]
+        assert "a company" in form["conflicts"][0]["sentence"]
+
+
+def test_labels_of_functional_syntax(tmp_path: Path) -> None:
+    tbox = tmp_path / "t.ofn"
+    tbox.write_text(
+        "Prefix(:=<urn:v#>) Prefix(rdfs:=<http://www.w3.org/2000/01/rdf-schema#>) Ontology(Declaration(Class(:W)) "
+        'AnnotationAssertion(rdfs:label :W "wellbore") DisjointClasses(:W :F))',
+        encoding="utf-8",
+    )
+    from shiq.rdf import read_ontology
+
+    reading = read_ontology([str(tbox)])
+    assert reading.labels == {"urn:v#W": "wellbore"}
+    assert reading.ledger["annotation"] == 1
+    assert abox_of(reading.abox) is not None
