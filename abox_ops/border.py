@@ -7,14 +7,14 @@ stood (R); or a residual asserted at the inside end meets it. If none does, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from abox_ops.counting import Counting, Counts, Needs, below_role
 from abox_ops.elements import ElementGraph
 from abox_ops.outside_completion import OutsideCompletion
 from abox_ops.told import CompiledClause, Label, LabelSpace
-from shiq.clause import AtLeast
+from shiq.clause import AtLeast, ClausalTBox
 from shiq.roles import Role
 
 
@@ -104,7 +104,7 @@ class Border:
             and self._takes_nobody(clause, b)
             and self._filled(clause, a)
             and self._is_apart(clause, a, b)
-            and all(self._is_served(need.n, need.role, need.filler, a, b) for need in self._below(clause, b))
+            and all(self._is_served(need, a, b) for need in self._below(clause, b))
         )
 
     def _takes_nobody(self, clause: CompiledClause, b: str) -> bool:
@@ -125,10 +125,16 @@ class Border:
         below = below_role(self.space, clause)
         return (need for need in self.needs.needed(self.label(b)) if need.role in below)
 
-    def _is_served(self, n: int, role: Role, filler: str | None, a: str, b: str) -> bool:
-        """(wit) The model did not take a for a witness of ≥n role.filler at b, or the one witness asked for may go on being a."""
-        bit = 0 if filler is None else 1 << self.space.tbox.atom_ids[filler]
-        if bit & self.outside.label(a)[1]:
-            return True
-        below = self.space.tbox.roles.subroles(role)
-        return n == 1 and not bit & ~self.label(a)[0] and any(r in below and y == a for r, y in self.whole.neighbours(b))
+    def _is_served(self, need: AtLeast, a: str, b: str) -> bool:
+        roles = {r for r, y in self.whole.neighbours(b) if y == a}
+        return is_served(self.space.tbox, need, self.outside.label(a), self.label(a), roles)
+
+
+def is_served(tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]) -> bool:
+    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked for may go on being a, which is
+    ``certified``, has ``label`` and is reached from b by asserted ``roles``."""
+    bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
+    if bit & certified[1]:
+        return True
+    below = tbox.roles.subroles(need.role)
+    return need.n == 1 and not bit & ~label[0] and any(r in below for r in roles)

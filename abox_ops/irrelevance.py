@@ -33,8 +33,8 @@ class Irrelevance:
         key = (role, subject, object)
         found = self._open.get(key)
         if found is None:
-            forward = self._undecided(role, subject, object)
-            backward = self._undecided(role.inverse, object, subject)
+            forward = self.undecided(role, subject, object)
+            backward = self.undecided(role.inverse, object, subject)
             found = self._open[key] = Open(
                 any(not c.n for c in forward + backward),
                 tuple(c for c in forward if c.n),
@@ -42,5 +42,6 @@ class Irrelevance:
             )
         return found
 
-    def _undecided(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
+    def undecided(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
+        """The clauses with their centre at the first of ``role``'s ends that neither end's label decides."""
         return [c for c in self.space.clauses_of(role) if not c.decided_at_centre(centre) and not c.decided_at_branch(branch)]

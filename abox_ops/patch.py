@@ -7,22 +7,25 @@ modules and, where one fails, takes assumptions back and pulls in the elements t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from abox_ops.add_set import Closure
 from abox_ops.border import Border
 from abox_ops.completion import Completions
 from abox_ops.counting import Counting, Counts, Needs
 from abox_ops.data import DataView
 from abox_ops.elements import ElementGraph, SettledGraph
+from abox_ops.engine import NamedModule
 from abox_ops.irrelevance import Irrelevance
-from abox_ops.modules import Kept
+from abox_ops.modules import Kept, modules
 from abox_ops.outside_completion import OutsideCompletion
 from abox_ops.residuals import Residuals
 from abox_ops.seen import below, is_violated, seen_roles
 from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
 from abox_ops.told_plus import ToldPlus
 from shiq.abox import individuals_of
+from shiq.clause import ClausalTBox
 from shiq.model import (
     Assertion,
     DataPropertyAssertion,
@@ -166,6 +169,7 @@ class Patch:
                 # Last, since a pair that crosses by then has the border rules.
                 grown = self._uncovered()
                 if not grown:
+                    self._kept = self._both()
                     return
             self.inside |= grown
             self._plain |= unassumed
@@ -290,14 +294,16 @@ class Patch:
 
     # --- after a failure ---------------------------------------------------------------------------
 
-    def give_up_assumptions(self, elements: Iterable[str]) -> bool:
-        """Makes ``elements`` plain; whether any of them was assumed to be more than it is told."""
+    def give_up_assumptions(self, individuals: Iterable[str]) -> bool:
+        """See `abox_ops.widening.Patch`."""
+        elements = {self.whole.elements.find(i) for i in individuals}
         taken = {e for e in elements if e in self.inside and self._assumed[e] != self._told_plus(e)} - self._plain
         self._plain |= taken
         return bool(taken)
 
-    def pull_in_for(self, elements: Iterable[str]) -> bool:
-        """Takes in what the residuals of ``elements`` kept out; whether there was any."""
+    def pull_in_for(self, individuals: Iterable[str]) -> bool:
+        """See `abox_ops.widening.Patch`."""
+        elements = {self.whole.elements.find(i) for i in individuals}
         pulled = {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
         self.inside |= pulled
         return bool(pulled)
@@ -317,7 +323,29 @@ class Patch:
             self._negated_properties,
         )
 
-    def kept(self) -> tuple[Kept, Kept]:
+    @property
+    def tbox(self) -> ClausalTBox:
+        """See `abox_ops.widening.Patch`."""
+        return self.means.residuals.tbox
+
+    def asked(self) -> list[NamedModule]:
+        """See `abox_ops.widening.Patch`."""
+        return self._modules(self._kept[0])
+
+    def bare(self) -> list[NamedModule]:
+        """See `abox_ops.widening.Patch`."""
+        return self._modules(self._kept[1])
+
+    def _modules(self, kept: Kept) -> list[NamedModule]:
+        return modules(kept, {e: self.whole.elements.members(e) for e in kept.labels})
+
+    def closure(self) -> Closure:
+        """I and what is kept, as it was last closed."""
+        return Closure(
+            frozenset(self.inside), dict(self.told.labels), self.touched(), frozenset(self.contradictory()), self._kept[1]
+        )
+
+    def _both(self) -> tuple[Kept, Kept]:
         """A_add as it is asked, with assumptions and residuals, and bare: the same with told⁺ alone."""
         rest = self.inside - self.contradictory()
         bare = Kept({e: self.space.visible(self._told_plus(e)) for e in rest})
@@ -346,7 +374,3 @@ class Patch:
 
     def touched(self) -> frozenset[str]:
         return frozenset(self.whole.elements.find(i) for i in self._touched)
-
-    def labels(self) -> Mapping[str, Label]:
-        """told⁺ of the elements that it was computed for."""
-        return self.told.labels

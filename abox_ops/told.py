@@ -129,6 +129,16 @@ class LabelSpace:
             self._closed[label] = self._closed[found] = found
         return found
 
+    def grown(self, closed: Label, more: Label) -> Label:
+        """The closure of a ``closed`` label with ``more``; costs as much as there is more."""
+        label = join(closed, more)
+        if label == closed:
+            return closed
+        found = self._closed.get(label)
+        if found is None:
+            found = self._closed[label] = self._propagate(label, closed, [])
+        return found
+
     def _propagate(self, label: Label, closed: Label, queue: list[CompiledClause]) -> Label:
         """The closure of ``label``, of which ``closed`` is closed but for the clauses in ``queue``: only those that a literal
         beyond it shortens are looked at."""

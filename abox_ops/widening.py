@@ -9,14 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from abox_ops.add_set import Closure
 from abox_ops.engine import Decide, NamedModule
-from abox_ops.modules import Kept, modules
-from abox_ops.outside_completion import OutsideCompletion
-from abox_ops.patch import Patch
+from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
+
+
+class Patch(Protocol):
+    """I of one batch, growing. Individuals stand for their elements."""
+
+    @property
+    def tbox(self) -> ClausalTBox:
+        """The clauses over which modules are asked."""
+
+    def close(self) -> None:
+        """Brings in what the border rules ask for."""
+
+    def asked(self) -> Sequence[NamedModule]:
+        """The modules as they are asked: with what is assumed, and residuals."""
+
+    def bare(self) -> Sequence[NamedModule]:
+        """The same modules, in the same order, without."""
+
+    def give_up_assumptions(self, individuals: Sequence[str]) -> bool:
+        """Makes the elements of ``individuals`` plain; whether any of them was assumed to be more than it is told."""
+
+    def pull_in_for(self, individuals: Sequence[str]) -> bool:
+        """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +45,13 @@ class Patched:
     """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked bare, then the others as they
     were asked last. ``rounds``: how often the modules were asked."""
 
-    closure: Closure
     modules: Sequence[NamedModule]
     answers: Sequence[Answer]
     rounds: int = 1
 
     @property
     def is_consistent(self) -> bool:
-        return not self.closure.contradictory and all(a.verdict is Verdict.CONSISTENT for a in self.answers)
+        return all(a.verdict is Verdict.CONSISTENT for a in self.answers)
 
 
 @dataclass
@@ -45,7 +65,10 @@ class _Refuted:
     def add(self, module: NamedModule, answer: Answer) -> None:
         self.modules.append(module)
         self.answers.append(answer)
-        self.individuals |= _individuals(module)
+        self.individuals.update(_individuals(module))
+
+    def has(self, module: NamedModule) -> bool:
+        return bool(self.individuals) and not self.individuals.isdisjoint(_individuals(module))
 
 
 def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: False) -> Patched:
@@ -53,31 +76,27 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
-    tbox = patch.means.residuals.tbox
     refuted = _Refuted()
     rounds = 0
     while True:
         rounds += 1
         patch.close()
-        asked_kept, bare_kept = patch.kept()
-        pairs = [
-            (asked, bare)
-            for asked, bare in zip(_modules(patch, asked_kept), _modules(patch, bare_kept))
-            if not _individuals(asked) & refuted.individuals
-        ]
-        answers = decide(tbox, [asked.module for asked, _ in pairs])
-        failed = [i for i, answer in enumerate(answers) if answer.verdict is not Verdict.CONSISTENT]
-        bare_answers = dict(zip(failed, decide(tbox, [pairs[i][1].module for i in failed])))
-        settled = {i for i, answer in bare_answers.items() if answer.verdict is Verdict.INCONSISTENT}
-        for i in settled:
-            refuted.add(pairs[i][1], bare_answers[i])
-        open_modules = [pairs[i][0] for i in failed if i not in settled]
-        if is_over() or not _widen(patch, open_modules):
+        modules = patch.asked()
+        rest = [i for i, module in enumerate(modules) if not refuted.has(module)]
+        answers = dict(zip(rest, decide(patch.tbox, [modules[i].module for i in rest])))
+        failed = [i for i in rest if answers[i].verdict is not Verdict.CONSISTENT]
+        settled: set[int] = set()
+        if failed:
+            bare = patch.bare()
+            for i, answer in zip(failed, decide(patch.tbox, [bare[i].module for i in failed])):
+                if answer.verdict is Verdict.INCONSISTENT:
+                    refuted.add(bare[i], answer)
+                    settled.add(i)
+        if is_over() or not _widen(patch, [modules[i] for i in failed if i not in settled]):
             break
-    rest = [i for i in range(len(pairs)) if i not in settled]
+    rest = [i for i in rest if i not in settled]
     return Patched(
-        _closure(patch, bare_kept),
-        [*refuted.modules, *(pairs[i][0] for i in rest)],
+        [*refuted.modules, *(modules[i] for i in rest)],
         [*refuted.answers, *(_undecided(answers[i]) for i in rest)],
         rounds,
     )
@@ -87,8 +106,8 @@ def _widen(patch: Patch, failed: Iterable[NamedModule]) -> bool:
     """Steps (b) and (c) for every failed module; whether anything changed."""
     changed = False
     for module in failed:
-        elements = {patch.whole.elements.find(i) for i in _individuals(module)}
-        changed = patch.give_up_assumptions(elements) or patch.pull_in_for(elements) or changed
+        individuals = _individuals(module)
+        changed = patch.give_up_assumptions(individuals) or patch.pull_in_for(individuals) or changed
     return changed
 
 
@@ -99,26 +118,5 @@ def _undecided(answer: Answer) -> Answer:
     return Answer(Verdict.UNDETERMINED, "time ran out before a module was looked at without assumptions")
 
 
-def _modules(patch: Patch, kept: Kept) -> list[NamedModule]:
-    return modules(kept, {e: patch.whole.elements.members(e) for e in kept.labels})
-
-
-def _individuals(module: NamedModule) -> set[str]:
-    return {i for element in module.elements for i in element}
-
-
-def _closure(patch: Patch, bare: Kept) -> Closure:
-    return Closure(frozenset(patch.inside), dict(patch.labels()), patch.touched(), frozenset(patch.contradictory()), bare)
-
-
-def certified_completion(base: OutsideCompletion, patch: Patch, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
-    """N of a consistent (T, A), read off its certificate: ``patch`` puts all of A into nothing. ``base`` says what is told.
-
-    Where A turns out to be inconsistent, or is left undecided under an assumption, N says nothing beyond ``base``.
-    """
-    found = patched(patch, decide, is_over)
-    if found.closure.contradictory or any(answer.verdict is not Verdict.CONSISTENT for answer in found.answers):
-        return base
-    elements = base.graph.elements
-    module_of = {elements.find(i): n for n, module in enumerate(found.modules) for i in _individuals(module)}
-    return OutsideCompletion(base.space, base.graph, base.told, {e: patch.label(e) for e in base.told}, module_of)
+def _individuals(module: NamedModule) -> list[str]:
+    return [i for element in module.elements for i in element]

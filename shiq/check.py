@@ -45,7 +45,7 @@ ENGINES: Mapping[str, str] = {
 }
 
 #: Engines that have the criterion `model`.
-MODEL_ENGINES = ("memory",)
+MODEL_ENGINES = ("local", "memory")
 
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}

@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from abox_ops.completion import Completions
 from abox_ops.counting import Needs
 from abox_ops.data import DataView
+from abox_ops.residuals import Residuals
 from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace
 from jobs.columns import Columns, Ints, unique
 from jobs.engines.base import Names
@@ -41,6 +43,16 @@ class Calculus:
         self._class_ids: list[int] = []
         self._needs_below: dict[tuple[Label, frozenset[Role]], tuple[int, tuple[AtLeast, ...]]] = {}
         self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
+
+    # --- what the criterion `model` asks of the clauses ---------------------------------------------
+
+    @cached_property
+    def completions(self) -> Completions:
+        return Completions(self.space)
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        return Residuals(self.space)
 
     # --- roles and names ---------------------------------------------------------------------------
 

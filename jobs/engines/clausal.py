@@ -7,26 +7,17 @@ combination of labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
-from abox_ops.seen import below, seen_roles
-from abox_ops.told import Label
-from jobs.columns import Columns, Ints, distinct, row_codes, unique
-from jobs.engines.calculus import Calculus
+from jobs.columns import Columns, Ints, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph, flags
-from jobs.engines.index import Index
 from jobs.engines.labels import Bools
-from jobs.engines.saturation import asserted_labels, combine, refuted_labels, saturate
-from jobs.engines.touched import Touched
-from shiq.model import Literal
+from jobs.engines.open_assertions import OpenAssertions
+from jobs.engines.saturation import combine, saturate
 
 _NONE = np.zeros(0, np.int64)
-#: Label and data of each member of a merge class.
-_Members: TypeAlias = list[tuple[Label, set[tuple[str, Literal]]]]
 
 
 @dataclass
@@ -50,17 +41,10 @@ class Found:
     remedies: list[tuple[int, str, bool]] = field(default_factory=list)
 
 
-class Clausal:
+class Clausal(OpenAssertions):
     """One run for one batch."""
 
-    def __init__(self, index: Index, calculus: Calculus, graph: Graph, touched: Touched) -> None:
-        self.index, self.calculus, self.graph, self.touched = index, calculus, graph, touched
-        roles = calculus.tbox.roles
-        self.axiom_roles = seen_roles(roles)
-        self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
-        properties = index.negated_properties | touched.negated_properties
-        self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
-        self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
+    counts: Counts
 
     def run(self) -> Found:
         """See `abox_ops.add_set`."""
@@ -71,11 +55,11 @@ class Clausal:
             graph.locate(unique(graph.keys_of(graph.whole.nodes())))
             graph.expand(graph.reps())
         combine(self.calculus, graph, unique(graph.rep))
-        self._take_in(unique(graph.rep[first]), inserted_only=not self.grown_tbox)
+        self.take_in(unique(graph.rep[first]), inserted_only=not self.grown_tbox)
         active = flags(len(graph), graph.rep[first])
         seen = _NONE
         while True:
-            active = saturate(self.calculus, graph, active, self._take_in_all if self.grown_tbox else lambda elements: None)
+            active = saturate(self.calculus, graph, active, self.take_in_all if self.grown_tbox else lambda elements: None)
             self.active = active
             self.counts = Counts(self.calculus, graph)
             self._recount()
@@ -89,18 +73,8 @@ class Clausal:
             fresh = seen[~active[seen]]
             active[seen] = True
             if self.grown_tbox and len(fresh):
-                self._take_in_all(fresh)
+                self.take_in_all(fresh)
         return self._result(seen, touched)
-
-    def _take_in(self, elements: Ints, *, inserted_only: bool) -> None:
-        """Gives ``elements`` what is asserted there beyond their labels in A."""
-        for labels in (asserted_labels, refuted_labels):
-            found = labels(self.calculus, self.graph, elements, inserted_only=inserted_only)
-            self.graph.label[elements] = self.calculus.table.join(self.graph.label[elements], found)
-
-    def _take_in_all(self, elements: Ints) -> None:
-        """The same where T grew: what A asserts there may mean more than it did."""
-        self._take_in(elements, inserted_only=False)
 
     def _recount(self) -> None:
         """The merge classes where labels, members or role assertions are not those of A."""
@@ -137,44 +111,6 @@ class Clausal:
         element = graph.elements_of(data["node"])
         started.append(element[~self._decided(element, data["property"], data["literal"])])
         return unique(np.concatenate(started))
-
-    def _relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions are not irrelevant (THEORY.md 2.3)."""
-        label = self.graph.label
-        found, which = self.calculus.role_calculus.open(role, label[source], label[target])
-        relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
-        for ends, end in ((source, "at_subject"), (target, "at_object")):
-            for clause in dict.fromkeys(c for o in found for c in getattr(o, end)):
-                has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[which]
-                has &= ~relevant
-                if has.any():
-                    relevant[has] = ~self.counts.is_within(ends[has], clause)
-        return relevant
-
-    def _seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions an axiom of THEORY.md 2.6 or a negative assertion can see."""
-        seen = self.calculus.among(role, self.axiom_roles)
-        if self.negated_roles:
-            maybe = np.flatnonzero(~seen & self.calculus.among(role, self.negated_roles))
-            if len(maybe):
-                seen[maybe] = self._meets_negative(source[maybe], role[maybe], target[maybe])
-        return seen
-
-    def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions have a negative one on a role above, between the merge classes of their ends."""
-        counts, roles = self.counts, self.calculus.roles
-        self.graph.expand(counts.members(unique(counts.classes(source))))
-        of, rep = counts.classes(np.arange(len(self.graph))), self.graph.rep
-        negative = {(int(of[rep[a]]), r, int(of[rep[b]])) for a, r, b in self.graph.rare.negative_edges}
-        above = self.calculus.tbox.roles.superroles
-        return np.fromiter(
-            (
-                any((int(of[a]), s, int(of[b])) in negative for s in above(roles[r]))
-                for a, r, b in zip(source.tolist(), role.tolist(), target.tolist())
-            ),
-            np.bool_,
-            len(source),
-        )
 
     def _of(self, flag: Bools, elements: Ints) -> Bools:
         """``flag`` of elements, some of which may have been met after it was made."""
@@ -213,64 +149,6 @@ class Clausal:
             frontier = reached
         return np.flatnonzero(closed)
 
-    # --- data --------------------------------------------------------------------------------------
-
-    def _decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Which data assertions are decided at their element (THEORY.md 2.4, Data)."""
-        names = self.calculus.names.data_properties.values
-        kept = self.calculus.data.disjoint | self.negated_properties
-        decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
-        bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))[property]
-        asked = np.flatnonzero(decided & bounded)
-        if len(asked):
-            decided[asked] = self._decided_by_values(element[asked], property[asked], literal[asked])
-        return decided
-
-    def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """The same for properties that some ≤n restricts, asked once per distinct question."""
-        calculus = self.calculus
-        names = calculus.names.data_properties.values
-        _, which, example = distinct(literal)
-        values = self.graph.whole.literals_of(literal[example])
-        alike = calculus.alike(property, [values[i] for i in which.tolist()])
-        label = calculus.table.masked(self.graph.label[element], np.zeros(len(element), np.int64), [calculus.data_bits])
-        counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
-        class_ = np.where(counts, self.counts.classes(element), -1)
-        _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
-        fetched: dict[int, _Members] = {}
-
-        def class_values(i: int) -> _Members:
-            if not fetched:
-                fetched.update(self._values_by_class(unique(class_[example])))
-            return fetched[int(class_[i])]
-
-        answers = [
-            calculus.data.is_decided(
-                names[int(property[i])],
-                values[int(which[i])],
-                calculus.table.labels[int(label[i])],
-                partial(class_values, i),
-                self.negated_properties,
-            )
-            for i in example.tolist()
-        ]
-        return np.array(answers, np.bool_)[question]
-
-    def _values_by_class(self, classes: Ints) -> dict[int, _Members]:
-        """Label and data of every member of each of the merge ``classes``."""
-        members = self.counts.members(classes[classes >= 0])
-        self.graph.gather(members)
-        rows = data_rows(self.graph, members)
-        names, labels = self.calculus.names.data_properties.values, self.calculus.table.labels
-        values: dict[int, set[tuple[str, Literal]]] = {m: set() for m in members.tolist()}
-        literals = self.graph.whole.literals_of(rows["literal"])
-        for m, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), literals):
-            values[m].add((names[p], value))
-        found: dict[int, _Members] = {}
-        for class_, (m, data) in zip(self.counts.classes(members).tolist(), values.items()):
-            found.setdefault(class_, []).append((labels[int(self.graph.label[m])], data))
-        return found
-
     # --- A_add -------------------------------------------------------------------------------------
 
     def _result(self, seen: Ints, touched: Ints) -> Found:
@@ -286,20 +164,6 @@ class Clausal:
         visible = graph.label.copy()
         visible[seen] = table.visible(graph.label[seen])
         return Found(graph, seen, self.active, graph.label, visible, touched, seen[clash], edges, data)
-
-    def _kept_data(self, elements: Ints) -> Columns:
-        seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
-        rows = data_rows(self.graph, elements) if seen else data_rows(self.graph, _NONE)
-        kept = ~self._decided(rows["element"], rows["property"], rows["literal"])
-        return {name: column[kept] for name, column in rows.items()}
-
-
-def data_rows(graph: Graph, elements: Ints) -> Columns:
-    """The data assertions of expanded elements: element, node, property, literal, inserted."""
-    element, node = graph.nodes_of(elements)
-    order = np.argsort(node)
-    rows = graph.whole.rows_of("data_assertions", node[order])
-    return {**rows, "element": element[order][np.searchsorted(node[order], rows["node"])]}
 
 
 def _longer(flag: Bools, count: int) -> Bools:

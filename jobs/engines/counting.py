@@ -70,6 +70,11 @@ class Counts:
         reps = self.graph.reps()
         return reps[flags(len(self.graph), classes)[self.class_of[reps]]]
 
+    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
+        """(class, element) for every element in ``classes``."""
+        members = self.members(classes)
+        return self.class_of[members], members
+
     def sizes(self, elements: Ints) -> Ints:
         """How many elements the class of each of ``elements`` has."""
         self._sync()

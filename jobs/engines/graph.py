@@ -73,6 +73,7 @@ class Graph:
         self.member_element = np.zeros(0, np.int64)
         self.edges: Columns = {name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE}
         self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
+        self.different["inserted"] = np.zeros(0, np.bool_)
         self.rare = Rare([], [], [])
         self._mapped: tuple[Ints, Ints, Ints] | None = None
         self.asserted_complex: list[tuple[int, int, Assertion]] = []
@@ -223,6 +224,7 @@ class Graph:
                 "target": self.locate_nodes(rows["neighbour"][unequal]),
                 "source_node": rows["node"][unequal],
                 "target_node": rows["neighbour"][unequal],
+                "inserted": rows["inserted"][unequal],
             }
             self.different = {name: np.concatenate([column, found[name]]) for name, column in self.different.items()}
         same = (rows["kind"] == SAME) & rows["inserted"]

@@ -12,20 +12,26 @@ Equal to `jobs.engines.memory` on every input; what is done per signature is `ab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from abox_ops.engine import CRITERIA
+from abox_ops.engine import CRITERIA, MODEL, Decide, NamedModule
+from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
 from jobs.engines.calculus import Calculus
+from jobs.engines.certification import certified_completion
 from jobs.engines.clausal import Clausal, Found
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
 from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.memory import name_of
+from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.patch import Named, Patch
 from jobs.engines.published import Published, everything
 from jobs.engines.touched import Touched, touched_by
 from jobs.engines.whole import Whole, batch_of, split
@@ -33,7 +39,8 @@ from jobs.rows import ROW_COLUMNS
 from jobs.store import Store
 from shiq.abox import ABox
 from shiq.errors import UsageError
-from shiq.model import Class, TBox
+from shiq.model import Class, SubClassOf, TBox
+from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
 
@@ -46,6 +53,7 @@ class LocalKnowledgeBase:
     base: Base
     roles: RoleBox
     made_index: Index | None = None
+    _completions: list[OutsideCompletion] = field(default_factory=list, repr=False)
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
@@ -78,6 +86,46 @@ class LocalKnowledgeBase:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
         after = self.without(deletions, insertions)
         return after._insert(after.whole(insertions), criterion)
+
+    def patched(
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        after = self.without(deletions, insertions)
+        return after._patch(after.whole(insertions), decide, is_over)
+
+    def _patch(self, whole: Whole, decide: Decide, is_over: Callable[[], bool]) -> tuple[LocalAddSet, Sequence[Answer]]:
+        index = self.index
+        simplified = self._simplified_with(whole)
+        calculus = self._calculus(simplified, MODEL, whole.names)
+        outside = self._outside(decide, is_over)
+        graph = Graph(whole, self.roles, index.equal, index.labels.of, outside.classes)
+        known = index.simplified.clauses.atom_ids
+        brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in self._brought(whole)}
+        absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
+
+        def name(found: Found) -> Sequence[NamedModule]:
+            return LocalAddSet(calculus, index, whole, self.roles, found).modules
+
+        patch = Patch(index, calculus, graph, touched_by(whole, self.roles), outside, name, absent)
+        found = patched(patch, decide, is_over)
+        return LocalAddSet(
+            calculus, index, whole, self.roles, patch.found(), clauses=patch.tbox, decided=found.modules
+        ), found.answers
+
+    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
+        """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
+        if self._completions:
+            return self._completions[0]
+
+        def named(graph: Graph) -> Named:
+            whole = graph.whole
+            return lambda found: LocalAddSet(self.index.calculus, self.index, whole, self.roles, found).modules
+
+        outside = certified_completion(self.index, self.base, self.roles, named, decide, is_over)
+        if not is_over():
+            self._completions.append(outside)
+        return outside
 
     def whole(self, insertions: ABox) -> Whole:
         """The base beside what ``insertions`` bring."""
@@ -138,14 +186,18 @@ class LocalKnowledgeBase:
 
     def _simplified_with(self, whole: Whole) -> SimplifiedTBox:
         """The simplified TBox with the vocabulary that the insertions bring."""
+        extra = (*self.index.extra, *self._brought(whole))
+        return self.index.simplified if len(extra) == len(self.index.extra) else simplify(self.source, extra)
+
+    def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
+        """The vocabulary that the insertions bring, beyond that of T and A."""
         index = self.index
         classes = unique(whole.inserted["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
         # A name that is an atom already changes neither clauses nor atoms.
         atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
         known = {*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))}
-        extra = (*index.extra, *(x for x in brought if x not in known))
-        return index.simplified if len(extra) == len(index.extra) else simplify(self.source, extra)
+        return [x for x in brought if x not in known]
 
     def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""

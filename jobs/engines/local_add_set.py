@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -49,10 +49,12 @@ class LocalAddSet:
     whole: Whole
     roles: RoleBox
     found: Found
+    clauses: ClausalTBox | None = field(default=None, kw_only=True)
+    decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
 
     @property
     def tbox(self) -> ClausalTBox:
-        return self.calculus.tbox
+        return self.clauses or self.calculus.tbox
 
     @property
     def insertions(self) -> int:
@@ -79,7 +81,9 @@ class LocalAddSet:
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        """The connected components of what is kept, in the order of their least members."""
+        """The connected components of what is kept, in the order of their least members; or those that were ``decided``."""
+        if self.decided is not None:
+            return self.decided
         found, graph = self.found, self.found.graph
         rest = without(found.seen, found.contradictory)
         members = self._members(rest)

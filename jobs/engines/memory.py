@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from abox_ops.add_set import Closure, clausal, told_labels
+from abox_ops.certification import certified_completion
 from abox_ops.data import DataView
 from abox_ops.definition7 import definition7
 from abox_ops.elements import ElementGraph, atom_names
@@ -18,7 +19,7 @@ from abox_ops.normal import definitions, normalise
 from abox_ops.outside_completion import OutsideCompletion
 from abox_ops.patch import Patch, Patching
 from abox_ops.told import EMPTY, Label, LabelSpace
-from abox_ops.widening import certified_completion, patched
+from abox_ops.widening import patched
 from jobs.store.read import Store
 from shiq.abox import ABox, individuals_of
 from shiq.clause import ClausalTBox
@@ -214,8 +215,9 @@ class MemoryKnowledgeBase:
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         whole = self.graph.extended(simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
-        found = patched(Patch(means, outside, whole, plain), decide, is_over)
-        add_set = MemoryAddSet(means.residuals.tbox, self, inserted, whole, found.closure, found.modules)
+        patch = Patch(means, outside, whole, plain)
+        found = patched(patch, decide, is_over)
+        add_set = MemoryAddSet(patch.tbox, self, inserted, whole, patch.closure(), found.modules)
         return add_set, found.answers
 
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:

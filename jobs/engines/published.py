@@ -9,10 +9,11 @@ from abox_ops.remedy import Remedy, remedies
 from abox_ops.seen import below, seen_roles
 from jobs.columns import Columns, Ints, concatenate, distinct, ranges, unique
 from jobs.engines.calculus import Calculus
-from jobs.engines.clausal import Found, data_rows
+from jobs.engines.clausal import Found
 from jobs.engines.graph import Graph, flags
 from jobs.engines.index import Index
 from jobs.engines.labels import Bools, combinations
+from jobs.engines.open_assertions import data_rows
 from jobs.engines.saturation import asserted_labels
 from jobs.engines.touched import Touched
 from shiq.abox import Interner

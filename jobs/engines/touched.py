@@ -18,11 +18,12 @@ from shiq.roles import Role, RoleBox
 @dataclass(frozen=True)
 class Touched:
     """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same without role and data assertions;
-    ``always``: of (in)equalities and negative assertions alone. ``data``: the inserted data rows."""
+    ``always``: of (in)equalities and negative assertions alone; ``negative``: of the latter. ``data``: the inserted data rows."""
 
     nodes: Ints
     other: Ints
     always: Ints
+    negative: Ints
     data: Columns
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
@@ -36,12 +37,14 @@ def touched_by(whole: Whole, roles: RoleBox) -> Touched:
     complex_ = whole.inserted_complex()
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
     negative = [p for p in plain if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)]
-    always = [tables["pairs"]["node"], whole.nodes_of([i for p in negative for i in individuals_of(p)])]
+    denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
+    always = [tables["pairs"]["node"], denied]
     other = [classes["node"][classes["class"] != thing], whole.nodes_of([i for p in plain for i in individuals_of(p)]), *always]
     return Touched(
         unique(np.concatenate([tables["half_edges"]["node"], tables["data_assertions"]["node"], *other])),
         unique(np.concatenate(other)),
         unique(np.concatenate(always)),
+        unique(denied),
         dict(tables["data_assertions"]),
         *negated(complex_, roles),
     )

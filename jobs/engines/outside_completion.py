@@ -1,0 +1,75 @@
+"""N in columns: `abox_ops.outside_completion` (THEORY.md 3.1), by the numbers of a base.
+
+An element's certified label is its told label completed, which depends on that label alone; only the elements for which it is
+another one are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from abox_ops.completion import Completions
+from abox_ops.told import EMPTY, Label
+from jobs.columns import Ints, Table
+from jobs.engines.base import FRESH
+from jobs.engines.calculus import Calculus
+from jobs.engines.grouping import Grouping
+from jobs.engines.labels import Bools, by_distinct
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideCompletion:
+    """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``: (element, label) where the
+    certified label is not the completed told one; ``classes``: the merge classes of the certified model; ``modules``: elements
+    by module of the certificate. ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them."""
+
+    is_guessed: bool
+    others: Table
+    classes: Grouping
+    modules: Grouping
+    known: Callable[[int], Label]
+    completions: Completions
+    _completed: dict[Label, Label] = field(default_factory=dict)
+
+    def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:
+        """told_N of elements by their keys and told labels, closed; ``absent``: names that T and A do not have, which are empty.
+        An individual that the base does not have has the label of everything."""
+        table = calculus.table
+        nothing: Label = (0, absent)
+
+        def number(label: Label) -> int:
+            closed = calculus.space.close(label)
+            return table.id(calculus.space.close((closed[0], closed[1] | absent)))
+
+        found = by_distinct(told, lambda i: number(self._completion(table.labels[i])))
+        found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
+        old = np.flatnonzero(keys < FRESH)
+        if len(self.others) and len(old):
+            rows = self.others.rows_of(keys[old])
+            order = np.argsort(keys[old], kind="stable")
+            label = by_distinct(rows["label"], lambda i: number(self.known(i)))
+            at = np.searchsorted(rows["element"], keys[old])
+            here = at < len(rows["element"])
+            here[here] = rows["element"][at[here]] == keys[old][here]
+            found[old[here]] = label[at[here]]
+            del order
+        return found
+
+    def _completion(self, label: Label) -> Label:
+        if not self.is_guessed:
+            return label
+        found = self._completed.get(label)
+        if found is None:
+            found = self._completed[label] = self.completions.of(label)
+        return found
+
+    def are_apart(self, first: Ints, second: Ints) -> Bools:
+        """Which elements of the base are different in the certified model, since they are of different modules."""
+        if not self.is_guessed:
+            return np.zeros(len(first), np.bool_)
+        old = (first < FRESH) & (second < FRESH)
+        found: Bools = old & (self.modules.of(first) != self.modules.of(second))
+        return found

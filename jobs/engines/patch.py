@@ -1,0 +1,533 @@
+"""A_add under the criterion `model`, in columns: `abox_ops.patch` and `abox_ops.border` (THEORY.md 3.2, 3.3).
+
+The steps are those of the reference; each runs over all elements or role assertions at once, and asks `abox_ops` once per
+distinct combination of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from abox_ops.border import is_served
+from abox_ops.engine import NamedModule
+from abox_ops.seen import is_violated
+from abox_ops.told import CompiledClause, Label, clashes
+from jobs.columns import Columns, Ints, contained, row_codes, unique
+from jobs.engines.calculus import Calculus
+from jobs.engines.clausal import Found
+from jobs.engines.fine_counting import FineCounts
+from jobs.engines.graph import Graph, flags
+from jobs.engines.index import Index
+from jobs.engines.labels import EMPTY_ID, Bools, by_distinct, combinations
+from jobs.engines.open_assertions import OpenAssertions
+from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.saturation import combine, saturate
+from jobs.engines.touched import Touched
+from jobs.rows import DIFFERENT, SAME
+from shiq.clause import ClausalTBox
+from shiq.roles import Role
+
+_NONE = np.zeros(0, np.int64)
+#: Names the individuals of the modules of a closure.
+Named = Callable[[Found], Sequence[NamedModule]]
+
+
+class Patch(OpenAssertions):
+    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``name``: gives the modules
+    of what is kept."""
+
+    counts: FineCounts
+
+    def __init__(
+        self,
+        index: Index,
+        calculus: Calculus,
+        graph: Graph,
+        touched: Touched,
+        outside: OutsideCompletion,
+        name: Named,
+        absent: int = 0,
+    ) -> None:
+        super().__init__(index, calculus, graph, touched)
+        self.outside, self.absent, self._name = outside, absent, name
+        self.inside = np.zeros(0, np.bool_)
+        self.plain = np.zeros(0, np.bool_)
+        self.active = np.zeros(0, np.bool_)
+        self.certified = _NONE
+        self.mu = _NONE
+        self._first: Ints | None = None
+        self._unmet_heads: dict[tuple[int, int, int], int] = {}
+        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
+        self._asked: Sequence[NamedModule] | None = None
+        self._rows: tuple[Columns, Columns] | None = None
+
+    @property
+    def tbox(self) -> ClausalTBox:
+        """The clauses over which modules are asked: with the names of residuals."""
+        return self.calculus.residuals.tbox
+
+    # --- by number ---------------------------------------------------------------------------------
+
+    def _sync(self) -> None:
+        """Takes in elements that the graph has met meanwhile; they are outside."""
+        known, count = len(self.certified), len(self.graph)
+        if known < count:
+            graph = self.graph
+            more = self.outside.labels(self.calculus, graph.key[known:], graph.old[known:], self.absent)
+            self.certified = np.concatenate([self.certified, more])
+            self.mu = np.concatenate([self.mu, more])
+            self.inside, self.plain = _longer(self.inside, count), _longer(self.plain, count)
+            self.active = _longer(self.active, count)
+
+    def labels(self) -> Ints:
+        self._sync()
+        return self.mu
+
+    def _members(self) -> Ints:
+        """I."""
+        return np.flatnonzero(self.inside)
+
+    def _new(self) -> Bools:
+        """By number: elements that A does not have, or not as they are now."""
+        return self.graph.is_new()
+
+    def _joined(self) -> Bools:
+        """By number: elements that were made of several."""
+        return np.bincount(self.graph.rep, minlength=len(self.graph)) > 1
+
+    # --- told⁺ -------------------------------------------------------------------------------------
+
+    def _saturate(self) -> None:
+        """told⁺ of what the batch touches and of I."""
+        graph = self.graph
+        if self._first is None:
+            self._first = graph.locate_nodes(self.touched.nodes)
+            graph.expand(self._first)
+            combine(self.calculus, graph, unique(graph.rep))
+            self.take_in(unique(graph.rep[self._first]), inserted_only=not self.grown_tbox)
+            self.active = flags(len(graph), graph.rep[self._first])
+        else:
+            fresh = self._members()
+            fresh = fresh[~self.active[fresh]]
+            if not len(fresh):
+                return
+            graph.expand(fresh)
+            self.active = _longer(self.active, len(graph))
+            self.active[fresh] = True
+            if self.grown_tbox:
+                self.take_in_all(fresh)
+        self.active = saturate(self.calculus, graph, self.active, self.take_in_all if self.grown_tbox else lambda elements: None)
+        self._sync()
+        self.inside = flags(len(graph), graph.rep[self._members()])
+        self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
+
+    def _contradictory(self) -> Bools:
+        """By number: elements of I that told⁺ alone contradicts."""
+        found = self.inside.copy()
+        found[found] = self.calculus.table.clashes(self.graph.label[found])
+        return found
+
+    # --- what is assumed ---------------------------------------------------------------------------
+
+    def _assume(self) -> None:
+        """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
+        graph, table = self.graph, self.calculus.table
+        self.is_new = self._new()
+        self.joined = self._joined()
+        self.mu = self.certified.copy()
+        members = self._members()
+        graph.expand(members)
+        self._sync()
+        told = graph.label[members]
+        self.mu[members] = told
+        guessed = ~self.plain[members] & ~table.clashes(told)
+        members, told = members[guessed], told[guessed]
+        start = told.copy()
+        old = np.flatnonzero(~self.is_new[members])
+        both = table.close(table.join(told[old], self.certified[members[old]]))
+        start[old] = np.where(table.clashes(both), told[old], both)
+        completed = self.calculus.completions.of
+        self.mu[members] = by_distinct(start, lambda i: table.id(completed(table.labels[i])))
+        mask = self._triggers(members)
+        said = mask != EMPTY_ID
+        keys, inverse = combinations(told[said], mask[said])
+        labels = [table.id(completed(table.labels[i], table.labels[m][0])) for i, m in keys]
+        self.mu[members[said]] = np.array(labels, np.int64)[inverse]
+
+    def _triggers(self, elements: Ints) -> Ints:
+        """For each of ``elements`` (ascending), as the number of a label: the head atoms that are better tried as true there."""
+        graph, calculus, table = self.graph, self.calculus, self.calculus.table
+        source, role, target = graph.half_edges(flags(len(graph), elements))
+        keys, inverse = combinations(*self._reduced(source, role, target))
+        heads = np.array([self._unmet(*key) for key in keys], np.int64)[inverse] if keys else _NONE
+        said = heads != EMPTY_ID
+        at, received = [np.searchsorted(elements, source[said])], [heads[said]]
+        names = sum(1 << i for i, atom in enumerate(calculus.tbox.atoms) if isinstance(atom, str))
+        bounded = [c for c in calculus.space.m_type if c.head & names]
+        if bounded and len(elements):
+            counts = FineCounts(calculus, graph, self.labels, np.zeros(len(graph), np.bool_))
+            for c in bounded:
+                broken = np.flatnonzero(~counts.is_within_alone(elements, c))
+                at.append(broken)
+                received.append(np.full(len(broken), table.id((c.head & names, 0)), np.int64))
+            self._sync()
+        start = np.full(len(elements), EMPTY_ID, np.int64)
+        return table.accumulate(start, np.concatenate(at), np.concatenate(received))
+
+    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
+        reduced = self.calculus.role_calculus.reduced
+        return role, reduced(role, self.mu[source]), reduced(role ^ 1, self.mu[target])
+
+    def _unmet(self, role: int, label: int, other: int) -> int:
+        """See `abox_ops.patch.Patch`: the head atoms of one end of the u-type clauses that the labels do not decide."""
+        key = (role, label, other)
+        found = self._unmet_heads.get(key)
+        if found is None:
+            space, table = self.calculus.space, self.calculus.table
+            needs = sum(1 << i for i in space.at_least)
+            mask = 0
+            for c, at_branch in self._open_clauses(role, label, other):
+                if not c.n and not at_branch:
+                    mask |= c.head & needs or c.head & ~space.data_mask
+                elif not c.n and not c.head & needs:
+                    mask |= c.branch_head
+            found = self._unmet_heads[key] = table.id((mask, 0))
+        return found
+
+    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
+        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
+        key = (role, label, other)
+        found = self._undecided.get(key)
+        if found is None:
+            labels, roles = self.calculus.table.labels, self.calculus.roles
+            undecided = self.calculus.role_calculus.irrelevance.undecided
+            found = self._undecided[key] = (
+                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
+                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
+            )
+        return found
+
+    # --- I -----------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """See `abox_ops.patch.Patch.close`. Stops because I and the plain elements grow, and elements merge, in finite sets."""
+        self._asked = self._rows = None
+        while True:
+            self._saturate()
+            self._assume()
+            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside)
+            self._sync()
+            grown, unassumed = self._crossings()
+            grown = unique(np.concatenate([grown, self._start()]))
+            self._sync()
+            if self.inside[grown].all() and self.plain[unassumed].all():
+                # Last, since a pair that crosses by then has the border rules.
+                grown = self._uncovered()
+                self._sync()
+                if not len(grown):
+                    return
+            self.inside[grown] = True
+            self.plain[unassumed] = True
+
+    def _start(self) -> Ints:
+        """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
+        graph = self.graph
+        active = np.flatnonzero(self.active & ~self.inside)
+        started = [active[self.is_new[active] | self._says_more(active)], graph.elements_of(self.touched.negative)]
+        pairs = self.graph.whole.inserted["pairs"].columns
+        same = pairs["kind"] // 2 * 2 == SAME
+        started.append(graph.elements_of(pairs["node"][same]))
+        apart = pairs["kind"] == DIFFERENT
+        a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
+        self._sync()
+        open_ = ~(self.inside[a] & self.inside[b])
+        a, b = a[open_], b[open_]
+        known = ~_of(self.is_new, a) & ~_of(self.is_new, b) & self._are_different(a, b)
+        started += [a[~known], b[~known]]
+        data = self.touched.data
+        element = graph.elements_of(data["node"])
+        outside = ~self.inside[element]
+        element = element[outside]
+        started.append(element[~self._decided(element, data["property"][outside], data["literal"][outside])])
+        return unique(np.concatenate(started))
+
+    def _says_more(self, elements: Ints) -> Bools:
+        """Whether told⁺ of each element goes beyond told_N."""
+        table, visible = self.calculus.table, self.calculus.space.visible
+
+        def more(told: int, known: int) -> bool:
+            label, certified = table.labels[told], table.labels[known]
+            positive, negative = visible(label)
+            return clashes(label) or bool(positive & ~certified[0] or negative & ~certified[1])
+
+        keys, inverse = combinations(self.graph.label[elements], self.certified[elements])
+        return np.array([more(*key) for key in keys], np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
+
+    def _are_different(self, first: Ints, second: Ints) -> Bools:
+        """Which pairs of elements of A are different in the certified model."""
+        graph, table = self.graph, self.calculus.table
+        found = table.clashes(table.join(self.certified[first], self.certified[second]))
+        found |= self.outside.are_apart(graph.key[first], graph.key[second])
+        graph.gather(first)
+        told = ~graph.different["inserted"]
+        source, target = (graph.rep[graph.different[end][told]] for end in ("source", "target"))
+        return found | contained([first, second], [source, target])
+
+    def _uncovered(self) -> Ints:
+        """The ends of inserted role assertions that no rule covers as things are."""
+        graph = self.graph
+        source, role, target = graph.half_edges()
+        rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
+        rows &= ~(self.inside[source] & self.inside[target])
+        source, role, target = source[rows], role[rows], target[rows]
+        open_ = np.zeros(len(source), np.bool_)
+        seen = self._seen(source, role, target)
+        self._sync()
+        at = np.flatnonzero(seen)
+        open_[at] = self._may_clash(source[at], target[at])
+        beyond = ~(self.inside[source] | self.inside[target])
+        open_ |= beyond & (_of(self.is_new, source) | _of(self.is_new, target))
+        rest = np.flatnonzero(beyond & ~open_)
+        old = ~graph.edges["inserted"]
+        pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
+        open_[rest] = seen[rest] & contained([source[rest], target[rest]], pairs)
+        rest = rest[~open_[rest]]
+        open_[rest] = self._relevant(source[rest], role[rest], target[rest])
+        return unique(np.concatenate([source[open_], target[open_]]))
+
+    def _may_clash(self, first: Ints, second: Ints) -> Bools:
+        """Whether an axiom of THEORY.md 2.6 or a negative assertion may contradict what stands between two elements."""
+        found = self._may_share(first) | self._may_share(second)
+        rest = np.flatnonzero(~found)
+        if not len(rest):
+            return found
+        graph, roles = self.graph, self.calculus.roles
+        graph.expand(first[rest])
+        self._sync()
+        asserted: dict[tuple[int, int], set[Role]] = {}
+        source, role, target = graph.half_edges(flags(len(graph), first[rest]))
+        for a, r, b in zip(source.tolist(), role.tolist(), target.tolist()):
+            asserted.setdefault((a, b), set()).add(roles[r])
+        negated: dict[tuple[int, int], set[Role]] = {}
+        for x, named, y in graph.rare.negative_edges:
+            negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
+        for i in rest.tolist():
+            pair = int(first[i]), int(second[i])
+            found[i] = is_violated(asserted.get(pair, ()), negated.get(pair, ()), pair[0] == pair[1], self.calculus.tbox.roles)
+        return found
+
+    def _may_share(self, elements: Ints) -> Bools:
+        return _of(self.joined, elements) | (self.counts.sizes(elements) > 1)
+
+    # --- the border --------------------------------------------------------------------------------
+
+    def _crossings(self) -> tuple[Ints, Ints]:
+        """The elements that must come in over role assertions, and the elements whose assumption leaves a clause unmet.
+
+        Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing.
+        """
+        graph, table = self.graph, self.calculus.table
+        calm = self.inside & ~self._contradictory()
+        source, role, target = graph.half_edges()
+        rows = calm[source] & ~self.inside[target]
+        source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
+        seen = np.flatnonzero(self._seen(source, role, target))
+        self._sync()
+        clash = seen[self._may_clash(source[seen], target[seen])]
+        pulled, unassumed = [target[clash]], [_NONE]
+        left = np.ones(len(source), np.bool_)
+        left[clash] = False
+        source, role, target, inserted = source[left], role[left], target[left], inserted[left]
+        asserted = ~inserted
+        is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
+        is_old &= ~_of(self.is_new, source) & ~_of(self.is_new, target)
+        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE)]
+        for clause, at_branch, open_ in self._open_instances(source, role, target):
+            a, b = source[open_], target[open_]
+            uncovered = ~self._is_covered(clause, at_branch, a, b, is_old[open_])
+            self._sync()
+            a, b = a[uncovered], b[uncovered]
+            residual = self._residual(clause, at_branch, self.mu[a])
+            said = residual >= 0
+            at.append(a[said])
+            received.append(residual[said])
+            kept_out.append((a[said], b[said]))
+            a, b = a[~said], b[~said]
+            gives_up = self._residual(clause, at_branch, graph.label[a]) >= 0
+            unassumed.append(a[gives_up])
+            pulled.append(b[~gives_up])
+        self._kept_out = (np.concatenate([a for a, _ in kept_out]), np.concatenate([b for _, b in kept_out]))
+        start = np.full(len(graph), EMPTY_ID, np.int64)
+        self.residual = table.accumulate(start, np.concatenate(at), np.concatenate(received))
+        return unique(np.concatenate(pulled)), unique(np.concatenate(unassumed))
+
+    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
+        """The clauses that the labels leave undecided, with the end that they have inside, and the rows at which they do."""
+        keys, inverse = combinations(*self._reduced(source, role, target))
+        by_clause: dict[tuple[int, bool], list[int]] = {}
+        compiled: dict[int, CompiledClause] = {}
+        for i, key in enumerate(keys):
+            for clause, at_branch in self._open_clauses(*key):
+                compiled[clause.index] = clause
+                by_clause.setdefault((clause.index, at_branch), []).append(i)
+        for (number, at_branch), which in sorted(by_clause.items()):
+            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
+
+    def _residual(self, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
+        """The number of what to assert at an end with each of ``labels``; -1 where every literal is refuted there."""
+        table, residuals = self.calculus.table, self.calculus.residuals
+
+        def number(i: int) -> int:
+            found = residuals.at(clause, at_branch, table.labels[i])
+            return -1 if found is None else table.id(found)
+
+        return by_distinct(labels, number)
+
+    def _is_covered(self, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools) -> Bools:
+        """Which role assertions (a inside, b outside) have ``clause`` met by the certified model, or bounded (rules R0, C, R)."""
+        table = self.calculus.table
+        if clause.n and not at_branch:
+            return self.counts.is_within(a, clause)
+        if clause.n:
+            found = self.counts.is_within(b, clause)
+            rest = np.flatnonzero(~found & is_old)
+            if len(rest):
+                self._sync()
+                found[rest] = self._is_replaced(clause, a[rest], b[rest])
+            return found
+        head, body = (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
+        met: Bools = is_old & table.where(self.certified[a], lambda x: not head & ~x[1] and not body & ~x[0])
+        return met
+
+    def _is_replaced(self, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
+        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours in the certified model."""
+        calculus, table, graph = self.calculus, self.calculus.table, self.graph
+        below = calculus.below(clause)
+        takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
+
+        def takes_nobody(label: Label) -> bool:
+            ids = calculus.tbox.atom_ids
+            return not any(need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers)
+
+        found: Bools = self.counts.sizes(b) == 1
+        found &= table.where(self.mu[b], takes_nobody)
+        found &= table.where(self.certified[a], lambda x: not clause.branch_body & ~x[0])
+        rest = np.flatnonzero(found)
+        if not len(rest):
+            return found
+        graph.expand(unique(b[rest]))
+        self._sync()
+        neighbours: dict[int, set[tuple[Role, int]]] = {}
+        roles = calculus.roles
+        for x, r, y in zip(*(column.tolist() for column in graph.half_edges(flags(len(graph), b[rest])))):
+            neighbours.setdefault(x, set()).add((roles[r], y))
+        labels = table.labels
+        for i in rest.tolist():
+            x, y = int(a[i]), int(b[i])
+            others = np.array(
+                sorted(
+                    {z for r, z in neighbours[y] if r in below and z != x and not clause.branch_body & labels[int(self.mu[z])][1]}
+                ),
+                np.int64,
+            )
+            apart = ~_of(self.is_new, others) & self._are_different(np.full(len(others), x, np.int64), others)
+            self._sync()
+            needs = [need for need in calculus.needs.needed(labels[int(self.mu[y])]) if need.role in below]
+            met = {r for r, z in neighbours[y] if z == x}
+            found[i] = apart.all() and all(
+                is_served(calculus.tbox, need, labels[int(self.certified[x])], labels[int(self.mu[x])], met) for need in needs
+            )
+        return found
+
+    # --- what is kept ------------------------------------------------------------------------------
+
+    def found(self, *, bare: bool = True) -> Found:
+        """A_add; ``bare``: with told⁺ alone, else with what is assumed and the residuals."""
+        graph, table = self.graph, self.calculus.table
+        clash = self._contradictory()
+        kept = graph.label.copy()
+        elements = np.flatnonzero(self.inside)
+        if bare:
+            kept[elements] = table.visible(graph.label[elements])
+        else:
+            kept[elements] = table.join(table.visible(self.mu[elements]), _at(self.residual, elements))
+        edges, data = self._kept()
+        touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
+        return Found(graph, elements, self.active, graph.label, kept, touched, np.flatnonzero(clash), edges, data)
+
+    def _kept(self) -> tuple[Columns, Columns]:
+        """The role assertions and data of I that are kept."""
+        if self._rows is None:
+            self._rows = self._kept_rows()
+        return self._rows
+
+    def _kept_rows(self) -> tuple[Columns, Columns]:
+        graph = self.graph
+        rest = self.inside & ~self._contradictory()
+        source, role, target = graph.half_edges(rest)
+        inner = rest[target]
+        source, role, target = source[inner], role[inner], target[inner]
+        open_ = self._relevant(source, role, target)
+        seen = self._seen(source, role, target) & ~open_
+        code = row_codes(source, target)
+        linked = np.isin(code, code[open_])
+        also = np.flatnonzero(seen & ~linked)
+        seen[also] = self._may_clash(source[also], target[also])
+        kept = (open_ | seen) & (role % 2 == 0)
+        self._sync()
+        data = self._kept_data(np.flatnonzero(rest))
+        return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
+
+    def asked(self) -> Sequence[NamedModule]:
+        """The modules as they are asked: with what is assumed, and residuals."""
+        if self._asked is None:
+            self._asked = self._name(self.found(bare=False))
+        return self._asked
+
+    def bare(self) -> Sequence[NamedModule]:
+        """The same modules, in the same order, with told⁺ alone."""
+        return self._name(self.found())
+
+    # --- after a failure ---------------------------------------------------------------------------
+
+    def _elements(self, individuals: Sequence[str]) -> Ints:
+        return unique(self.graph.elements_of(self.graph.whole.nodes_of(individuals)))
+
+    def give_up_assumptions(self, individuals: Sequence[str]) -> bool:
+        """Makes the elements of ``individuals`` plain; whether any of them was assumed to be more than it is told."""
+        elements = self._elements(individuals)
+        self._sync()
+        taken = self.inside[elements] & (self.mu[elements] != self.graph.label[elements]) & ~self.plain[elements]
+        self.plain[elements[taken]] = True
+        return bool(taken.any())
+
+    def pull_in_for(self, individuals: Sequence[str]) -> bool:
+        """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
+        here, out = self._kept_out
+        pulled = out[np.isin(here, self._elements(individuals))]
+        self._sync()
+        pulled = pulled[~self.inside[pulled]]
+        self.inside[pulled] = True
+        return bool(len(pulled))
+
+
+def _of(flag: Bools, elements: Ints) -> Bools:
+    """``flag`` of elements, some of which may have been met after it was made."""
+    known = elements < len(flag)
+    found = np.zeros(len(elements), np.bool_)
+    found[known] = flag[elements[known]]
+    return found
+
+
+def _at(column: Ints, elements: Ints) -> Ints:
+    known = elements < len(column)
+    found = np.full(len(elements), EMPTY_ID, np.int64)
+    found[known] = column[elements[known]]
+    return found
+
+
+def _longer(flag: Bools, count: int) -> Bools:
+    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
