@@ -63,7 +63,7 @@ def _cause_table(report: Report) -> str:
         n = len(group.conflicts)
         title = escaped(short(group.pattern.title or group.pattern.sentence, 200))
         name = f'<a href="#cause-{i + 1}">{title}</a>' if i < CAUSES else title
-        name += f'<br><span class="note">{escaped(short(group.pattern.sentence, 220))}</span>' if group.pattern.title else ""
+        name += f'<br><span class="note">{escaped(short(group.pattern.sentence, 260))}</span>' if group.pattern.title else ""
         bar = f'<span class="bar" style="width:{max(1.0, 100 * n / largest):.1f}%"></span>' if largest > 1 else ""
         rule = _rule_chip(group.pattern.rule)
         rows.append(

@@ -70,8 +70,8 @@ def breakable(name: str) -> str:
 
 
 def short(text: str, most: int = CHARACTERS) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def section(name: str, title: str, html: str) -> str:
-    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{html}</section>'
+    """``text``, cut where it is long, between words if it can be."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return f"{cut[: at if (at := cut.rfind(' ')) > most // 2 else len(cut)]} …"
