@@ -258,14 +258,14 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
     with _reasoner(options) as asked:
         clock = Clock()
         with keeper.open_store(path) as opened:
-            checked = opened.identity
+            checked, is_completed = opened.identity, opened.is_completed
             now = _own_reading(opened) if tbox is None else _read_again(opened, _sources(tbox), options)
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
         leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
-        result = _certify(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
+        prepared, result = _prepared(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
-        if tbox is None and not aside:
+        if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
         else:
             held = keeper.write_store(
@@ -278,6 +278,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 ontologies=now.ontology.ontologies,
                 labels=now.ontology.labels,
                 replacing=checked,
+                prepared=prepared,
             )
         held.close()
         clock.stage("writing the store")
@@ -303,7 +304,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        result = _certify(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        prepared, result = _prepared(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -313,6 +314,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
             labels=ontology.labels,
+            prepared=prepared,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
@@ -550,6 +552,56 @@ def _certify(
     return replace(result, conflicts=conflicts, statistics=statistics)
 
 
+def _prepared(
+    ontology: Reading,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> tuple[Any, Result]:
+    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
+    that is not to be had, by asking about A as a whole."""
+    tbox = ontology.tbox
+    prepared = load(STORE).prepare(tbox, abox)
+    clock.stage("indexing")
+    _, left, is_over = _deadline(options)
+    found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+    clock.stage("certifying")
+    if found is None:
+        return prepared, _certify(ontology, abox, leftovers, ledger, options, decider, clock)
+    prepared, add_set, answers = found
+    modules = [m.module for m in add_set.modules]
+    told = Found(
+        add_set,
+        [_individuals(m) for m in add_set.modules],
+        len(modules),
+        0,
+        0,
+        Counter(a.verdict.value for a in answers),
+        (),
+        decider.shapes(add_set.tbox, modules),
+        decider.asked,
+        [],
+        0,
+        True,
+    )
+    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+    result = _result(base, told, ledger, (), replace(options, criterion=MODEL), clock)
+    return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
+
+
+def _deadline(options: Options) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
+    """When the time is over, how many seconds are left, and whether none are."""
+    deadline = None if options.timeout is None else time.monotonic() + options.timeout
+
+    def left() -> float | None:
+        return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+    return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
+
+
 def _insert(
     base: Base | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
 ) -> Result:
@@ -591,11 +643,8 @@ def _decided(
     decider: Decider,
     clock: Clock,
 ) -> Result:
-    deadline = None if options.timeout is None else time.monotonic() + options.timeout
     asked = decider.asked
-
-    def left() -> float | None:
-        return None if deadline is None else max(0.01, deadline - time.monotonic())
+    deadline, left, is_over = _deadline(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules, left())
@@ -603,7 +652,7 @@ def _decided(
     def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, decide, lambda: deadline is not None and time.monotonic() > deadline)
+            found = knowledge_base.patched(part, deletions, decide, is_over)
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)

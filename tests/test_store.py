@@ -23,7 +23,7 @@ from jobs.store import write as writing
 from jobs.store.lock import writing as holding_the_lock
 from jobs.store.manifest import MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
-from jobs.store.schema import ROW_GROUP, SCHEMAS, term_hash
+from jobs.store.schema import ALWAYS, ROW_GROUP, term_hash
 from jobs.upkeep import build as building
 from jobs.upkeep import tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
@@ -162,7 +162,7 @@ def test_tables_are_plain_delta_tables_in_small_sorted_row_groups(tmp_path: Path
 
     write_store(tmp_path / "kg", TEXT, chain(40_000))
     manifest = read_manifest(tmp_path / "kg")
-    assert set(manifest.tables) == set(SCHEMAS)
+    assert set(manifest.tables) == set(ALWAYS)
     for name, version in manifest.tables.items():
         table = DeltaTable(str(tmp_path / "kg" / "tables" / name), version=version.version)
         assert table.protocol().min_reader_version == 1, "Spark reads it without features"
@@ -364,7 +364,7 @@ def test_a_crash_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
         if crash_at % 7 == 0:
             write_store(path, TBox(), new)
             assert content(open_store(path))[1:] == (set(new), TBox(), False), "the next writer cleans up"
-    assert seen == {1, 2} and crash_at > len(SCHEMAS)
+    assert seen == {1, 2} and crash_at > len(ALWAYS)
 
 
 def test_killed_in_mid_build(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from abox_ops.engine import Decide
-from abox_ops.widening import patched
+from abox_ops.widening import Patched, patched
 from jobs.columns import Ints, array_table, unique
 from jobs.engines.base import Base
 from jobs.engines.calculus import Calculus
@@ -47,10 +48,19 @@ class Certification(Patch):
         return _NONE
 
 
-def certified_completion(
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """The certificate of a base: N, what was kept for it, and its modules with their answers."""
+
+    completion: OutsideCompletion
+    patch: Patch
+    patched: Patched
+
+
+def certified(
     index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], decide: Decide, is_over: Callable[[], bool]
-) -> OutsideCompletion:
-    """N of (T, ``base``), which ``index`` belongs to. Where A turns out to be inconsistent, or is left undecided under an
+) -> Certified:
+    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
     assumption, N says nothing beyond told. ``named``: see `Patch`."""
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
@@ -60,13 +70,13 @@ def certified_completion(
     found = patched(patch, decide, is_over)
     if index.contradictory or not found.is_consistent:
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
-        return of_told(calculus, _grouped(graph, counts.classes(graph.reps())))
+        return Certified(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
     completed = calculus.completions.of
     labels = calculus.table.labels
     expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
     other = np.flatnonzero(patch.mu != expected[graph.label]) if len(graph) else _NONE
     edges = patch.found().edges
-    return OutsideCompletion(
+    completion = OutsideCompletion(
         True,
         array_table("element", {"element": graph.key[other], "label": patch.mu[other]}),
         _grouped(graph, patch.counts.classes(graph.reps())),
@@ -74,6 +84,7 @@ def certified_completion(
         labels.__getitem__,
         calculus.completions,
     )
+    return Certified(completion, patch, found)
 
 
 def of_told(calculus: Calculus, classes: Grouping | None = None) -> OutsideCompletion:

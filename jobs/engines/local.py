@@ -23,14 +23,14 @@ from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
 from jobs.engines.calculus import Calculus
-from jobs.engines.certification import certified_completion
+from jobs.engines.certification import Certified, certified
 from jobs.engines.clausal import Clausal, Found
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.memory import name_of
-from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.outside_completion import OutsideCompletion, stored_completion
 from jobs.engines.patch import Named, Patch
 from jobs.engines.published import Published, everything
 from jobs.engines.touched import Touched, touched_by
@@ -114,18 +114,36 @@ class LocalKnowledgeBase:
         ), found.answers
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
-        """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
+        """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
         if self._completions:
             return self._completions[0]
-
-        def named(graph: Graph) -> Named:
-            whole = graph.whole
-            return lambda found: LocalAddSet(self.index.calculus, self.index, whole, self.roles, found).modules
-
-        outside = certified_completion(self.index, self.base, self.roles, named, decide, is_over)
+        outside = self._stored_completion or self.certified(decide, is_over).completion
         if not is_over():
             self._completions.append(outside)
         return outside
+
+    @cached_property
+    def _stored_completion(self) -> OutsideCompletion | None:
+        if not isinstance(self.base, StoreBase) or self.made_index is not None:
+            return None
+        return stored_completion(self.index, self.base.store)
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether N is known already."""
+        return bool(self._completions) or self._stored_completion is not None
+
+    def certified(self, decide: Decide, is_over: Callable[[], bool]) -> Certified:
+        """(T, A) by itself, and N."""
+
+        def named(graph: Graph) -> Named:
+            return lambda found: self.add_set_of(graph, found).modules
+
+        return certified(self.index, self.base, self.roles, named, decide, is_over)
+
+    def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
+        """What was ``found`` on a ``graph`` of A alone."""
+        return LocalAddSet(self.index.calculus, self.index, graph.whole, self.roles, found)
 
     def whole(self, insertions: ABox) -> Whole:
         """The base beside what ``insertions`` bring."""

@@ -17,7 +17,9 @@ from jobs.columns import Ints, Table
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
 from jobs.engines.grouping import Grouping
+from jobs.engines.index import Index
 from jobs.engines.labels import Bools, by_distinct
+from jobs.store import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +51,11 @@ class OutsideCompletion:
         old = np.flatnonzero(keys < FRESH)
         if len(self.others) and len(old):
             rows = self.others.rows_of(keys[old])
-            order = np.argsort(keys[old], kind="stable")
             label = by_distinct(rows["label"], lambda i: number(self.known(i)))
             at = np.searchsorted(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]
-            del order
         return found
 
     def _completion(self, label: Label) -> Label:
@@ -73,3 +73,18 @@ class OutsideCompletion:
         old = (first < FRESH) & (second < FRESH)
         found: Bools = old & (self.modules.of(first) != self.modules.of(second))
         return found
+
+
+def stored_completion(index: Index, store: Store) -> OutsideCompletion | None:
+    """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too; None if there is none."""
+    if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
+        return None
+    calculus = index.calculus
+    return OutsideCompletion(
+        True,
+        store.table("completed"),
+        Grouping(store.table("outside"), store.table("outside_members")),
+        Grouping(store.table("certified"), store.table("certified_members")),
+        calculus.table.labels.__getitem__,
+        calculus.completions,
+    )

@@ -16,6 +16,7 @@ from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
 from jobs.store.manifest import TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
+    COMPLETION,
     IDENTITY,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
@@ -71,7 +72,7 @@ class Store:
         self.manifest = manifest
         self.reads = ReadCounter()
         self._cache = RowGroupCache()
-        self._tables = {name: self.table_of(name, manifest.tables[name]) for name in SCHEMAS}
+        self._tables = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
 
     def __len__(self) -> int:
         """|A|, distinct assertions."""
@@ -151,6 +152,11 @@ class Store:
     def table(self, name: str) -> ParquetTable:
         """A table by its name (see `jobs.store.schema`)."""
         return self._tables[name]
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the store holds the certified completion of what it holds."""
+        return set(COMPLETION) <= set(self.manifest.tables)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
         """Some version of a table."""

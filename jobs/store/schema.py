@@ -21,6 +21,11 @@ the labels are over):
 * ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
 * ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality, elements by merge class; those
   alone in their group are left out. ``same_members`` and so on: the same rows by group.
+
+What the model that certified A says beyond that (`jobs.engines.outside_completion`), in stores that were certified with it:
+
+* ``completed``: element, label: the certified label where it is not the told one completed.
+* ``outside``, ``certified`` (and ``_members``): elements by merge class of that model, and by module of the certificate.
 """
 
 from __future__ import annotations
@@ -66,7 +71,15 @@ SCHEMAS: dict[str, pa.Schema] = {
     "labels": _schema(label=_NODE, positive=_TEXT, negative=_TEXT),
     **{name: _schema(member=_NODE, group=_NODE) for name in ("same", "equal", "merged")},
     **{f"{name}_members": _schema(group=_NODE, member=_NODE) for name in ("same", "equal", "merged")},
+    "completed": _schema(element=_NODE, label=_NODE),
+    **{name: _schema(member=_NODE, group=_NODE) for name in ("outside", "certified")},
+    **{f"{name}_members": _schema(group=_NODE, member=_NODE) for name in ("outside", "certified")},
 }
+
+#: The tables of the certified completion; a store has all of them or none.
+COMPLETION = ("completed", "outside", "outside_members", "certified", "certified_members")
+#: The tables that every store has.
+ALWAYS = tuple(name for name in SCHEMAS if name not in COMPLETION)
 
 
 #: The columns that say which row of a table is meant; the others follow from them.

@@ -23,14 +23,15 @@ from jobs.store import Certificate, certify, open_store
 
 if TYPE_CHECKING:
     from jobs.store.abox import stored_abox
-    from jobs.upkeep.build import write_store
+    from jobs.upkeep.build import prepare, write_store
     from jobs.upkeep.commits import commit, compact
 
-__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "stored_abox", "write_store"]
+__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "stored_abox", "write_store"]
 
 _HOMES = {
     "commit": "jobs.upkeep.commits",
     "compact": "jobs.upkeep.commits",
+    "prepare": "jobs.upkeep.build",
     "stored_abox": "jobs.store.abox",
     "write_store": "jobs.upkeep.build",
 }

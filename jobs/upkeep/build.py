@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from abox_ops.engine import Decide
+from jobs.engines.base import ArrayBase
 from jobs.engines.index import build_index
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.outside_completion import OutsideCompletion
 from jobs.store.manifest import Certificate
 from jobs.store.read import Store
-from jobs.store.schema import SCHEMAS, write_table
+from jobs.store.schema import write_table
 from jobs.store.write import Counts, about, rebuilding, unchanged
 from jobs.upkeep.tables import base_tables, index_document, index_tables, numbered
 from shiq.abox import ABox
 from shiq.model import TBox
+from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
 from shiq.verdict import Leftover
 
 #: Told (stage, steps done, steps in all).
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """(T, A) as a store will hold them: numbered and indexed, in memory. ``completion``: N, once it is certified."""
+
+    knowledge_base: LocalKnowledgeBase
+    base: ArrayBase
+    completion: OutsideCompletion | None = None
+
+    def certified(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Prepared, LocalAddSet, Sequence[Answer]] | None:
+        """The same with N, what was kept for its certificate, and one answer for each module; None where A could not be
+        certified that way, and has to be asked otherwise."""
+        found = self.knowledge_base.certified(decide, is_over)
+        if not found.completion.is_guessed:
+            return None
+        add_set = self.knowledge_base.add_set_of(found.patch.graph, found.patch.found())
+        add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
+        return replace(self, completion=found.completion), add_set, found.patched.answers
+
+
+def prepare(tbox: TBox, abox: ABox) -> Prepared:
+    """(``tbox``, ``abox``), numbered and indexed."""
+    base, roles = numbered(abox), role_box(tbox.axioms)
+    return Prepared(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base)
 
 
 def write_store(
@@ -33,6 +65,7 @@ def write_store(
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
     labels: Mapping[str, str] | None = None,
+    prepared: Prepared | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
@@ -48,16 +81,15 @@ def write_store(
     about(certificate, path, tbox)
     with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
         unchanged(path, rebuild.old, replacing)
-        told("numbering", 0, 1)
-        base = numbered(abox)
         told("indexing", 0, 1)
-        index = build_index(tbox, role_box(tbox.axioms), base)
-        columns = {**base_tables(base), **index_tables(index)}
-        versions = {}
-        for done, name in enumerate(SCHEMAS):
-            told("writing tables", done, len(SCHEMAS))
+        made = prepared or prepare(tbox, abox)
+        base, index = made.base, made.knowledge_base.index
+        columns = {**base_tables(base), **index_tables(index, made.completion)}
+        versions, count = {}, len(columns)
+        for done, name in enumerate(sorted(columns)):
+            told("writing tables", done, count)
             versions[name] = write_table(path, name, columns.pop(name))
-        told("writing tables", len(SCHEMAS), len(SCHEMAS))
+        told("writing tables", count, count)
         return rebuild.finish(
             versions,
             index_document(index),

@@ -39,7 +39,6 @@ from jobs.store.schema import (
     KIND_CLASS,
     KIND_DATA_PROPERTY,
     KIND_OBJECT_PROPERTY,
-    SCHEMAS,
     append_part,
     key_of,
     literal_hash,
@@ -100,7 +99,7 @@ def compact(path: Path) -> Store:
     longer kept."""
     with writing(path):
         store = open_store(path)
-        tables = {name: _as_one(store, name, store.manifest.tables[name]) for name in SCHEMAS}
+        tables = {name: _as_one(store, name, store.manifest.tables[name]) for name in store.manifest.tables}
         manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
         if manifest.certificate is not None:
             manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
@@ -140,7 +139,7 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
     added["labels"] = label_rows(grown.labels)
     added["labels"]["label"] = added["labels"]["label"] + free.label
     old = store.manifest
-    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in SCHEMAS}
+    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in store.manifest.tables}
     document = store.index_document | {
         "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),

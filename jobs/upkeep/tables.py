@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Column, Columns, Ints
+from jobs.columns import Column, Columns, Ints, Table
 from jobs.engines.base import ArrayBase, array_base
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import Index
+from jobs.engines.outside_completion import OutsideCompletion
 from jobs.rows import NODES, mentioned
 from jobs.store.labels import clauses_hash, complex_text, label_rows, labels_in_order
 from jobs.store.numbering import literal_ids, local_rank, spread
@@ -112,21 +113,27 @@ def _names(base: ArrayBase) -> Columns:
 GROUPINGS = ("same", "equal", "merged")
 
 
-def index_tables(index: Index) -> dict[str, Columns]:
-    """The columns of the tables that hold ``index``, over an `ArrayBase`."""
-    last = int(max((rows["element"].max() for rows in index.labels.table.scan() if len(rows["element"])), default=-1))
-    ids = spread(np.arange(last + 1, dtype=np.int64))
-    elements = _with_ids(next(iter(index.labels.table.scan())), ids)
-    labels, number = labels_in_order(index.calculus.table.labels, elements["label"])
-    tables = {"elements": {**elements, "label": number[elements["label"]]}, "labels": label_rows(labels)}
-    for name in GROUPINGS:
-        groups: Grouping = getattr(index, name)
-        members = spread(
-            np.arange(int(max((r["member"].max() for r in groups.by_member.scan() if len(r["member"])), default=-1)) + 1)
-        )
-        tables[name] = _with_ids(next(iter(groups.by_member.scan())), members)
-        tables[f"{name}_members"] = _with_ids(next(iter(groups.by_group.scan())), members)
+def index_tables(index: Index, completion: OutsideCompletion | None = None) -> dict[str, Columns]:
+    """The columns of the tables that hold ``index``, and the certified completion if there is one, over an `ArrayBase`."""
+    elements, others = index.labels.table, completion.others if completion else None
+    rows = {"elements": _spread(elements), **({"completed": _spread(others)} if others is not None else {})}
+    used = np.concatenate([table["label"] for table in rows.values()])
+    labels, number = labels_in_order(index.calculus.table.labels, used)
+    tables: dict[str, Columns] = {name: {**table, "label": number[table["label"]]} for name, table in rows.items()}
+    tables["labels"] = label_rows(labels)
+    groupings: dict[str, Grouping] = {name: getattr(index, name) for name in GROUPINGS}
+    if completion:
+        groupings |= {"outside": completion.classes, "certified": completion.modules}
+    for name, groups in groupings.items():
+        tables[name], tables[f"{name}_members"] = _spread(groups.by_member), _spread(groups.by_group)
     return tables
+
+
+def _spread(table: Table) -> Columns:
+    """All rows of ``table`` with ids in the place of ranks."""
+    rows = next(iter(table.scan()))
+    last = max((int(rows[name].max(initial=-1)) for name in rows if name in NODES), default=-1)
+    return _with_ids(dict(rows), spread(np.arange(last + 1, dtype=np.int64)))
 
 
 def index_document(index: Index) -> dict[str, Any]:

@@ -75,3 +75,8 @@ def short(text: str, most: int = CHARACTERS) -> str:
         return text
     cut = text[: most - 1]
     return f"{cut[: at if (at := cut.rfind(' ')) > most // 2 else len(cut)]} …"
+
+
+def section(name: str, title: str, html: str) -> str:
+    """A section of the page, which a link may lead to."""
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{html}</section>'

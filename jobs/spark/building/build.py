@@ -52,7 +52,7 @@ from jobs.store import Certificate
 from jobs.store.labels import clauses_hash, complex_text, label_rows
 from jobs.store.manifest import DataFile, TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
-from jobs.store.schema import KIND_CLASS, SCHEMAS, commit_parts, write_part
+from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
@@ -201,7 +201,7 @@ class _Build:
         told = tell(session, ranges, rules, rare.told())
         labels = sorted({EMPTY, *distinct_labels(session, ranges, told)})
         stages.begin("writing tables")
-        tables = {name: [w.files[name] for w in written if name in w.files] for name in SCHEMAS}
+        tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
         tables["elements"] = write_elements(session, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
         small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
@@ -225,7 +225,7 @@ class _Build:
         stages.begin("writing tables")
         kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         built = Built(found, certified, counts, kept, stages.seconds)
-        committed = {name: commit_parts(self.rebuild.path, name, tables[name]) for name in SCHEMAS}
+        committed = {name: commit_parts(self.rebuild.path, name, tables[name]) for name in ALWAYS}
         document, certificate = _document(indexed, labels), certifying(built)
         self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certificate).close()
         stages.begin("")
