@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from abox_ops.decide import Decider
 from abox_ops.elements import ElementGraph, atom_names
@@ -46,11 +47,16 @@ from shiq.model import (
     TransitiveObjectProperty,
 )
 from shiq.ntriples import assertion_lines
-from shiq.reasoner.protocol import Module
+from shiq.reasoner.protocol import Answer, Module
 from shiq.roles import role_box
 from shiq.verdict import Verdict
 from simplify import simplify
 from simplify.locality import relevant
+
+V = TypeVar("V")
+
+#: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
+LOOKED_AT = 50
 
 #: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
@@ -58,9 +64,13 @@ Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
 
 @dataclass(frozen=True, slots=True)
 class RawConflict:
+    """``is_minimal``: whether every smaller part was decided to be consistent; False where time ran out, or the reasoner left one
+    undetermined."""
+
     insertions: tuple[Assertion, ...]
     base: tuple[Assertion, ...]
     axioms: tuple[Axiom, ...]
+    is_minimal: bool = True
 
 
 @dataclass
@@ -68,7 +78,8 @@ class Explainer:
     """Minimal conflicts of one batch. ``tbox`` is the TBox as given; ``check`` decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
 
     ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop looking for more. What was left is
-    in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found).
+    in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found). ``unsure``
+    is set where something was taken to be consistent that was not decided.
     """
 
     tbox: TBox
@@ -80,6 +91,8 @@ class Explainer:
     found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
     unexplained: int = 0
     complete: bool = True
+    unsure: bool = False
+    _doubtful: set[frozenset[Assertion]] = field(default_factory=set)
     _known_axioms: dict[tuple[Row, ...], list[Axiom]] = field(default_factory=dict)
 
     def run(self, insertions: Sequence[Assertion], add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
@@ -111,8 +124,16 @@ class Explainer:
                 continue
             for area in areas(local, lambda part: self._refutes(add_set.tbox, part)):
                 inserted, base = self._split(add_set, area)
-                kept = shrink(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
+                self.unsure = False
+                kept = self._shrunk(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
+                if self._is_over():
+                    # What is too large would blame insertions that have nothing to do with it.
+                    self.unexplained += 1
+                    self.complete = False
+                    continue
                 candidates.setdefault(frozenset(kept), base)
+                if self.unsure:
+                    self._doubtful.add(frozenset(kept))
         for key, base in self._minimal(candidates, add_set).items():
             if key not in self.found:
                 self.found[key] = self._justified(add_set.tbox, key, base)
@@ -160,13 +181,26 @@ class Explainer:
                     else:
                         pool |= rest
                         pooled.append(key)
-            if pool and self.check(sorted(pool, key=repr))[1]:
+            self.unsure = False
+            if pool and (self._is_over() or self.check(sorted(pool, key=repr))[1]):
                 suspects.update(pooled)
+            if self.unsure:
+                self._doubtful.update(key for i, key in enumerate(pooled) if i >= LOOKED_AT or not self._is_decided(key, turn))
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
+            if self._is_over():
+                done[key] = open_[key]
+                self._doubtful.add(key)
+                continue
             for smaller, base in self._smaller(key, open_[key], add_set):
                 done.setdefault(smaller, base)
         return done
+
+    def _is_decided(self, key: frozenset[Assertion], turn: int) -> bool:
+        """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
+        self.unsure = False
+        self.check([a for i, a in enumerate(sorted(key, key=repr)) if i != turn])
+        return not self.unsure
 
     def _smaller(
         self, key: frozenset[Assertion], base: list[Assertion], add_set: AddSet
@@ -180,16 +214,17 @@ class Explainer:
                 if local is None:
                     continue
                 inserted, wider = self._split(smaller_set, local)
-                kept = frozenset(shrink(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
+                kept = frozenset(self._shrunk(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
     def _justified(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
+        self.unsure = insertions in self._doubtful
         fixed = sorted(insertions, key=repr)
-        needed = shrink(base, lambda part: self._refutes(tbox, [*fixed, *part]))
+        needed = self._shrunk(base, lambda part: self._refutes(tbox, [*fixed, *part]))
         assertions = [*fixed, *needed]
         axioms = self._axioms(tbox, assertions)
-        return RawConflict(tuple(fixed), tuple(needed), tuple(axioms))
+        return RawConflict(tuple(fixed), tuple(needed), tuple(axioms), not self.unsure)
 
     def _axioms(self, tbox: ClausalTBox, assertions: list[Assertion]) -> list[Axiom]:
         """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
@@ -203,7 +238,9 @@ class Explainer:
         candidates = [a for a in self.tbox.axioms if a in used] if used else []
         if not candidates or not self._refutes_with(candidates, assertions):
             candidates = relevant(self.tbox.axioms, assertions)
-        found = self._known_axioms[form] = shrink(candidates, lambda part: self._refutes_with(part, assertions))
+        found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
+        if not self.unsure:
+            self._known_axioms[form] = found
         return found
 
     def _is_minimal(self, axioms: list[Axiom], assertions: list[Assertion]) -> bool:
@@ -211,6 +248,17 @@ class Explainer:
         return self._refutes_with(axioms, assertions) and not any(
             self._refutes_with(axioms[:i] + axioms[i + 1 :], assertions) for i in range(len(axioms))
         )
+
+    def _shrunk(self, items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
+        """`shrink`; where it met something undecided, what came out is looked at once more."""
+        before, self.unsure = self.unsure, False
+        kept = shrink(items, holds)
+        if self.unsure and not self._is_over():
+            self.unsure = False
+            for i in range(len(kept)):
+                holds(kept[:i] + kept[i + 1 :])
+        self.unsure = self.unsure or before
+        return kept
 
     # --- local questions ---------------------------------------------------------------------------
 
@@ -223,9 +271,18 @@ class Explainer:
         return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
 
     def _refutes(self, tbox: ClausalTBox, assertions: list[Assertion]) -> bool:
-        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not."""
+        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none is given when time has run out."""
+        if self._is_over():
+            self.unsure = True
+            return False
         contradictory, parts = self._modules(tbox, assertions)
-        return contradictory or any(a.verdict is Verdict.INCONSISTENT for a in self.decider.decide(tbox, parts))
+        return contradictory or self._refuted(self.decider.decide(tbox, parts))
+
+    def _refuted(self, answers: Sequence[Answer]) -> bool:
+        if any(a.verdict is Verdict.INCONSISTENT for a in answers):
+            return True
+        self.unsure = self.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+        return False
 
     def _used(self, tbox: ClausalTBox, assertions: list[Assertion]) -> set[Axiom] | None:
         """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
@@ -241,14 +298,15 @@ class Explainer:
 
     def _refutes_with(self, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
         """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so nothing is remembered."""
+        if self._is_over():
+            self.unsure = True
+            return False
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
         extra: list[SubClassOf | Class] = [*definitions(assertions, roles), *map(Class, atom_names(plain))]
         tbox = simplify(TBox(tuple(axioms)), extra).clauses
         contradictory, parts = self._modules(tbox, assertions)
-        return contradictory or any(
-            answer.verdict is Verdict.INCONSISTENT for answer in self.decider.reasoner.decide(tbox, parts)
-        )
+        return contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
 
     # --- all conflicts -----------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
     more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
     groups = result.groups
     causes = f" with {len(groups):,} cause{'s' if len(groups) != 1 else ''}" if count > 1 else ""
-    lines = [f"{count:,} minimal conflict{'s' if count != 1 else ''}{causes}{more}:"]
+    minimal = "minimal " if all(conflict.is_minimal for conflict in result.conflicts) else ""
+    lines = [f"{count:,} {minimal}conflict{'s' if count != 1 else ''}{causes}{more}:"]
     for group in groups if verbose else groups[:SHOWN]:
         lines += ["", *_group(result, group, verbose)]
     if not verbose and len(groups) > SHOWN:
@@ -81,7 +82,7 @@ def _group(result: Result, group: Group, verbose: bool) -> list[str]:
 
 
 def _conflict(number: int, conflict: Conflict) -> list[str]:
-    lines = [f"conflict {number}"]
+    lines = [f"conflict {number}{'' if conflict.is_minimal else ' (not shown to be minimal)'}"]
     for title, rows in (
         ("inserted", conflict.insertions),
         ("base", conflict.base),

@@ -547,7 +547,7 @@ def _certify(
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(tbox, empty, (*leftovers, *aside), certificate, labels=lambda: ontology.labels)
     result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
-    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base") for c in result.conflicts)
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
 
@@ -664,6 +664,7 @@ def _decided(
 
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
+        explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
         return found, _inconsistent(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
@@ -814,6 +815,7 @@ def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Co
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
         keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
+        is_minimal=raw.is_minimal,
     )
 
 

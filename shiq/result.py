@@ -32,7 +32,8 @@ class Conflict:
     ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base`` (assertions of A) and ``axioms`` are
     with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps to several triples), axioms
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
-    ``keys``: what the caller called the rows of the insertions, where tables of triples had a column for that.
+    ``keys``: what the caller called the rows of the insertions, where tables of triples had a column for that. ``is_minimal``:
+    False where it contradicts, but time ran out, or a reasoner gave up, before it was sure that nothing can be left out.
     """
 
     insertions: tuple[str, ...]
@@ -40,6 +41,7 @@ class Conflict:
     axioms: tuple[str, ...] = ()
     origin: str = "insertions"
     keys: tuple[str, ...] = ()
+    is_minimal: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -47,6 +49,7 @@ class Conflict:
             "insertions": list(self.insertions),
             "base": list(self.base),
             "axioms": list(self.axioms),
+            "minimal": self.is_minimal,
             **({"keys": list(self.keys)} if self.keys else {}),
         }
 

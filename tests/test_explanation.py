@@ -254,3 +254,21 @@ def test_labels_of_functional_syntax(tmp_path: Path) -> None:
     assert reading.labels == {"urn:v#W": "wellbore"}
     assert reading.ledger["annotation"] == 1
     assert abox_of(reading.abox) is not None
+
+
+def test_what_is_not_shown_to_be_minimal_is_marked() -> None:
+    """An opaque value cannot be a number and none; whether it is one is not known, so no part is known to be consistent."""
+    tbox = parse_functional(
+        f"Prefix(:=<urn:v#>) Ontology(SubClassOf(:A DataAllValuesFrom(:p <{XSD}integer>)) "
+        f"SubClassOf(:B DataAllValuesFrom(:p DataComplementOf(<{XSD}integer>))) DisjointClasses(:C :D))",
+        "t",
+        "",
+    ).tbox
+    doubtful = parse_functional(
+        "Prefix(:=<urn:v#>) Ontology(ClassAssertion(:A :x) ClassAssertion(:B :x) ClassAssertion(:C :y) ClassAssertion(:D :y) "
+        'DataPropertyAssertion(:p :x "?"^^:opaque))',
+        "i",
+        "",
+    ).abox
+    result = check_insertions(tbox, None, doubtful, reasoner="own", engine="memory")
+    assert sorted((len(c.insertions), c.is_minimal) for c in result.conflicts) == [(2, True), (3, False)]
