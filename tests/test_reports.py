@@ -154,7 +154,7 @@ def test_answers_fit_the_schema(folder: Path) -> None:
     ("path", "value"),
     [
         (("verdict",), "fine"),
-        (("schema_version",), 2),
+        (("schema_version",), 3),
         (("conflicts", 0, "axioms"), "none"),
         (("conflicts", 0, "locations", 0, "line"), 0),
         (("statistics", "modules"), -1),
@@ -343,7 +343,7 @@ def test_the_page_takes_whatever_data_holds() -> None:
     gated = {**evil_answer(), "decision": "split", "accepted": 1, "set_aside": [aside], "tolerated": [aside], "result": document}
     same = {"individuals": ["<urn:a>", EVIL], "insertions": [EVIL], "base": [EVIL], "axioms": [EVIL]}
     judged = {**evil_answer()["conflicts"][0], "judgement": {"effect": "waived", "owner": EVIL, "expires": EVIL, "reason": EVIL}}
-    _, said = read_page(page(report_of({**gated, "identities": [same], "conflicts": [judged]})))
+    _, said = read_page(page(report_of({**gated, "identities": [same], "conflicts": [judged], "disputes": [judged]})))
     assert "Waived by </code>" in said
     assert escaped("\ud800") == "\\uD800"
 

@@ -127,27 +127,14 @@ class Report:
     def contradiction(self, place: int) -> Contradiction:
         """The one at ``place`` in ``conflicts``."""
         raw = self.conflicts[place]
-        places: dict[tuple[str, int], list[Place]] = {}
-        for found in raw.get("locations", ()):
-            places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
-        for i, known in enumerate(raw.get("places", ())):
-            told = [Place(x["source"], x.get("line", 0)) for x in known if x.get("source")]
-            if told:
-                places.setdefault(("insertions", i), told)
+        return _contradiction(raw, place + 1, raw.get("sentence") or self.explained.sentence(place))
 
-        def facts(side: str) -> tuple[Fact, ...]:
-            return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
-
-        return Contradiction(
-            place + 1,
-            facts("insertions"),
-            facts("base"),
-            tuple(raw["axioms"]),
-            raw.get("sentence") or self.explained.sentence(place),
-            tuple(raw.get("keys", ())),
-            effect_of(raw),
-            _remarks(raw),
-        )
+    @property
+    def disputes(self) -> tuple[Contradiction, ...]:
+        """What a gate has accepted and contradicts what its store has set aside."""
+        found = self.document.get("disputes", ())
+        explained = Explained([conflict_of(raw) for raw in found], self.document.get("labels", {}))
+        return tuple(_contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found))
 
 
 def conflict_of(raw: Mapping[str, Any]) -> Conflict:
@@ -186,6 +173,30 @@ def effect_of(raw: Mapping[str, Any]) -> str:
 
 def _aside(raw: Mapping[str, Any]) -> SetAside:
     return SetAside(Place(raw["source"], raw["line"]), raw["text"], raw["reason"], tuple(n + 1 for n in raw["conflicts"]))
+
+
+def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contradiction:
+    places: dict[tuple[str, int], list[Place]] = {}
+    for found in raw.get("locations", ()):
+        places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
+    for i, known in enumerate(raw.get("places", ())):
+        told = [Place(x["source"], x.get("line", 0)) for x in known if x.get("source")]
+        if told:
+            places.setdefault(("insertions", i), told)
+
+    def facts(side: str) -> tuple[Fact, ...]:
+        return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
+
+    return Contradiction(
+        number,
+        facts("insertions"),
+        facts("base"),
+        tuple(raw["axioms"]),
+        sentence,
+        tuple(raw.get("keys", ())),
+        effect_of(raw),
+        _remarks(raw),
+    )
 
 
 def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:

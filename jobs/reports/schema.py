@@ -54,7 +54,7 @@ def _problems(value: object, rule: Mapping[str, Any], place: str) -> Iterator[st
                 yield f"{where}: {value!r} instead of {said!r}"
         elif word == "enum":
             if value not in said:
-                yield f"{where}: {value!r} is none of {', '.join(said)}"
+                yield f"{where}: {value!r} is none of {', '.join(map(str, said))}"
         elif word == "minimum":
             if isinstance(value, int | float) and value < said:
                 yield f"{where}: {value} is less than {said}"

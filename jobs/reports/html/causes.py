@@ -27,9 +27,12 @@ def causes(report: Report) -> str:
     total, causes = len(report.conflicts), report.causes
     intro = (
         f"<p>{count(total, 'contradiction')}, {count(len(causes), 'cause')}. Contradictions have one cause if they differ only "
-        "in whom or what they are about. Each is minimal: take away any one of its facts or rules, and it is gone.</p>"
+        "in whom or what they are about. Each is minimal, but for those that say otherwise: take away any one of its facts or "
+        "rules, and it is gone.</p>"
         if total > 1
-        else "<p>The contradiction is minimal: take away any one of its facts or rules, and it is gone.</p>"
+        else "<p>Take away any one of its facts or rules, and it is gone.</p>"
+        if report.conflicts[0].get("minimal", True)
+        else ""
     )
     table = _cause_table(report) if len(causes) > 1 else ""
     tools = (
@@ -43,6 +46,17 @@ def causes(report: Report) -> str:
     rest = len(causes) - CAUSES
     more = f'<p class="more">{count(rest, "more cause")}: {ELSEWHERE} has them all.</p>' if rest > 0 else ""
     return section("causes", "What contradicts what", intro + table + tools + cards + more)
+
+
+def disputes(report: Report) -> str:
+    """What was accepted and contradicts what the store has set aside."""
+    found = report.disputes
+    if not found:
+        return ""
+    cards = "".join(_contradiction(one, report.labels, "d") for one in found[:FEW])
+    more = f'<p class="more">{len(found) - FEW:,} more: {ELSEWHERE} has them all.</p>' if len(found) > FEW else ""
+    intro = "<p>These facts were accepted. They contradict facts that the store keeps beside, and not what it holds.</p>"
+    return section("disputes", "What contradicts facts set aside before", f'{intro}<div class="card">{cards}{more}</div>')
 
 
 def shown(report: Report) -> frozenset[int]:
@@ -102,7 +116,7 @@ def _cause(report: Report, number: int, group: Group) -> str:
     )
 
 
-def _contradiction(found: Contradiction, labels: Labels) -> str:
+def _contradiction(found: Contradiction, labels: Labels, name: str = "c") -> str:
     terms = {term_of(t) for f in (*found.insertions, *found.base) if (line := line_of(f.text)) for t in line if t[0] in "<_"}
     labels = labels.among(terms)
     old = "The data says" if not found.insertions else "Already known"
@@ -120,7 +134,7 @@ def _contradiction(found: Contradiction, labels: Labels) -> str:
     texts = [*(f.text for f in found.insertions[:FACTS]), *(f.text for f in found.base[:FACTS]), *found.axioms[:FACTS]]
     written = escaped("\x00".join(map(short, texts))).replace("\\u0000", "\n")
     return (
-        f'<article class="conflict" id="c{found.number}"><h4>Contradiction {found.number:,}</h4>'
+        f'<article class="conflict" id="{name}{found.number}"><h4>Contradiction {found.number:,}</h4>'
         f'<p class="sentence">{escaped(short(found.sentence, 4 * CHARACTERS))}</p>'
         f'<div class="sides">{sides}</div>{keys}{remarks}'
         '<details class="written"><summary>As written (N-Triples, OWL 2 functional syntax)</summary>'

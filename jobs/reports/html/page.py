@@ -9,7 +9,7 @@ import re
 from pathlib import PurePath
 
 from jobs.pages import escaped, framed
-from jobs.reports.html.causes import causes
+from jobs.reports.html.causes import causes, disputes
 from jobs.reports.html.evidence import evidence
 from jobs.reports.html.lines import identities, leftovers, set_aside
 from jobs.reports.html.pieces import section, short
@@ -31,6 +31,7 @@ def page(report: Report) -> str:
         ("next", "What to do", _steps(report)),
         ("causes", "Causes", causes(report)),
         ("aside", "Set aside", set_aside(report)),
+        ("disputes", "Facts set aside before", disputes(report)),
         ("same", "The same", identities(report)),
         ("left", "Not understood", leftovers(report)),
         ("evidence", "Evidence", evidence(report)),
