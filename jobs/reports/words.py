@@ -77,6 +77,8 @@ def headline(report: Report) -> str:
     """The answer, in one sentence."""
     committed = report.result.get("committed", 0)
     if report.command == GATE:
+        if report.decision == "split" and not report.document.get("accepted"):
+            return "Nothing of the batch was left to accept: all of it was set aside."
         return {
             "accepted": "The whole batch was accepted.",
             "split": "A part of the batch was accepted, and the rest was set aside.",

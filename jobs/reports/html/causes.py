@@ -130,7 +130,7 @@ def _contradiction(found: Contradiction, labels: Labels, name: str = "c") -> str
         if items
     )
     keys = f'<p class="note">Rows: {escaped(", ".join(found.keys[:FACTS]))}</p>' if found.keys else ""
-    remarks = "".join(f'<p class="note">{escaped(remark)}</p>' for remark in found.remarks)
+    remarks = "".join(f'<p class="remark">{escaped(remark)}</p>' for remark in found.remarks)
     texts = [*(f.text for f in found.insertions[:FACTS]), *(f.text for f in found.base[:FACTS]), *found.axioms[:FACTS]]
     written = escaped("\x00".join(map(short, texts))).replace("\\u0000", "\n")
     return (

@@ -43,6 +43,7 @@ white-space:nowrap;background:var(--ground)}
 .rule{--c:var(--rule);--g:var(--rule-ground)}
 .side ul{list-style:none;margin:0;padding:0} .side li{margin:.3em 0;overflow-wrap:anywhere}
 .where{display:inline-block;font-size:.8em;color:var(--soft);overflow-wrap:anywhere}
+.remark{margin:.7rem 0 0;padding:.35rem .8rem;border-left:4px solid var(--open);background:var(--open-ground)}
 .written{margin-top:.5rem;font-size:.92em;color:var(--soft)} .written pre{color:var(--ink);white-space:pre-wrap}
 b.term{font-weight:600} .by{color:var(--soft)} q{quotes:none}
 .more{color:var(--soft);border-top:1px dashed var(--line);padding-top:.7rem;margin:1rem 0 0}
