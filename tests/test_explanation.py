@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from itertools import permutations
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.evaluation.explanations import compared, verified
+from jobs.evaluation.lubm.generate import generate
 from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
@@ -19,6 +22,7 @@ from shiq.explanation.proof import prove
 from shiq.functional import axiom_text, parse_functional
 from shiq.model import OWL, RDF, XSD, Assertion
 from shiq.ntriples import assertion_lines
+from shiq.reasoner.hermit import HermitReasoner
 from shiq.result import Conflict
 
 A, B, C = (f"<urn:v#{n}>" for n in "ABC")
@@ -254,6 +258,25 @@ def test_labels_of_functional_syntax(tmp_path: Path) -> None:
     assert reading.labels == {"urn:v#W": "wellbore"}
     assert reading.ledger["annotation"] == 1
     assert abox_of(reading.abox) is not None
+
+
+@pytest.mark.slow
+def test_planted_contradictions_are_found_and_hermit_agrees(tmp_path: Path) -> None:
+    """200 faults of every kind: exactly they are found, and each is a contradiction of which nothing can be left out."""
+    lubm, store = tmp_path / "lubm", tmp_path / "kg"
+    generate(1, 1, lubm, faults=200)
+    index(str(lubm / "tbox.owl"), str(lubm / "abox.nt.gz"), store)
+    with open_store(store) as session:
+        result = session.check(str(lubm / "insert.nt"))
+    found = compared(result.conflicts, [fault["insertions"] for fault in json.loads((lubm / "faults.json").read_text())])
+    assert (found.precision, found.recall, found.exact, len(result.conflicts)) == (1.0, 1.0, 200, 200)
+    assert result.complete
+    hermit = HermitReasoner()
+    try:
+        assert [c for c in result.conflicts if not verified(c, hermit).holds] == []
+    finally:
+        hermit.close()
+    assert len(result.groups) < 40
 
 
 def test_what_is_not_shown_to_be_minimal_is_marked() -> None:

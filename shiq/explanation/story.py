@@ -81,7 +81,7 @@ class _Story:
         for begin, clauses in by_begin.items():
             joined = "; ".join(clauses) if len(clauses) > 2 else " and ".join(clauses)
             if begin and len(clauses) > 2:
-                begin = begin.removesuffix(" that") + ":"
+                begin = {KNOWN: "Already known"}.get(begin, begin.removesuffix(" that")) + ":"
             yield f"{begin} {joined}" if begin else joined
 
     def _fact(self, value: Fact) -> str:
@@ -173,13 +173,13 @@ class _Story:
                 who = self._names.individual(x)
                 return [f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"]
             case _, (SameIndividual() as same, DifferentIndividuals() as different):
-                made = steps[same]
-                is_new = bool(made.premises)
-                clause = self._fact(same)
+                said_so = _original(different, steps)
+                alike = self._fact(SameIndividual(said_so.first, said_so.second))
                 differ = "but they are recorded as two different things"
-                if {same.first, same.second} != {different.first, different.second}:
-                    differ = f"but {self._fact(different)}"
-                return [differ if is_new else f"so {clause}, {differ}" if because else differ]
+                if same in steps and steps[same].premises and said_so == different:
+                    return [differ]
+                lead = f"{because}, so " if because else "so "
+                return [differ if said_so == different else f"{lead}{alike}, {differ}"]
             case "dt-not-type", (DataPropertyAssertion() as data, *rest):
                 return [self._wrong_value(data, rest, last, because)]
             case _, (DataPropertyAssertion(property, x, first), DataPropertyAssertion(_, _, second)) if last.rule == "prp-fp":
@@ -222,6 +222,15 @@ class _Story:
             inner = " ".join(_sentence(s) for s in self._argument(case))
             sentences.append(f"if {self._fact(case.assumed)}: {inner[:1].lower() + inner[1:]}".rstrip("."))
         return sentences
+
+
+def _original(different: DifferentIndividuals, steps: dict[Fact, Step]) -> DifferentIndividuals:
+    """What was said, of which ``different`` is the form with other names."""
+    step = steps.get(different)
+    while step is not None and step.rule == "eq-rep":
+        found = next(p for p in step.premises if isinstance(p, DifferentIndividuals))
+        different, step = found, steps.get(found)
+    return different
 
 
 def _article(name: str) -> str:
