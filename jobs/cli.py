@@ -373,13 +373,14 @@ def gate(
     try:
         with opened(store) as session:
             gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
+            labels = session.labels
     finally:
         progress.close()
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
-    answer = completed(gated.to_dict(), Asked("gate", inputs), gated.result.labels)
+    answer = completed(gated.to_dict(), Asked("gate", inputs), labels)
     write_reports(answer, targets)
     _write_json(json_file, answer)
     return gated.exit_code

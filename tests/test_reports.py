@@ -331,6 +331,7 @@ def test_the_page_of_a_gate(folder: Path) -> None:
     assert shiq(*gated, "--report", folder / "gate.json")[0] == 1
     _, said = read_page(page(report_of(json.loads((folder / "gate.json").read_text()))))
     assert "1 line accepted, 2 set aside" in said and f"{folder}/mixed.nt:2" in said and "this is no triple" in said
+    assert "house cat" in said
 
 
 def test_the_page_takes_whatever_data_holds() -> None:
