@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | gate | status | export | compact | simplify | generate | evaluate``.
+"""The command line: ``shiq certify | index | check | gate | report | status | export | compact | simplify | generate …``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -7,10 +7,8 @@ progress and errors to stderr.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -21,9 +19,12 @@ from typing import Any, TypeVar
 import click
 
 import shiq
+from jobs.commands.report import report
 from jobs.evaluation.generation import GenerationReport, Progress
+from jobs.files import json_text, write_whole
 from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides
 from jobs.progress import ProgressLine
+from jobs.reports import Asked, completed, prepare, target_of, write_reports
 from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS, ENGINES
 from shiq.errors import OperationalError, UsageError
@@ -74,6 +75,15 @@ def common(command: F) -> F:
                 help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option(
+                "--report",
+                "-r",
+                "reports",
+                multiple=True,
+                metavar="FILE|DIR",
+                help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
+                "Parquet tables. The JSON comes last. Repeatable.",
+            ),
             click.option(
                 "--catalog",
                 metavar="FILE",
@@ -172,8 +182,9 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")
-        return _run(lambda settings: run(list(ontology), **settings), options)
-    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options)
+        return _run(lambda settings: run(list(ontology), **settings), options, Asked("certify", {"ontology": ontology}))
+    asked = Asked("certify", {"store": store, "tbox": tbox})
+    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)
 
 
 @cli.command()
@@ -201,14 +212,15 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
     from shiq.check import index as run
 
+    asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
     if known_file is None:
-        return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+        return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.gate.known import Repairing
     from jobs.text import known_text
 
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"
-    code = _run(lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options)
+    code = _run(lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options, asked)
     if is_text and repair.known:
         click.echo("\n" + known_text(repair.known))
     return code
@@ -263,7 +275,8 @@ def check(
         with opened(store, snapshot) as session:
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
-    return _run(run, options)
+    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
+    return _run(run, options, Asked("check", inputs))
 
 
 @cli.command()
@@ -339,6 +352,7 @@ def gate(
     quiet: bool,
     verbose: bool,
     json_file: str | None,
+    reports: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
@@ -350,6 +364,8 @@ def gate(
     from jobs.gate import read_policy, write_sides
     from shiq.check import open_store as opened
 
+    targets = [target_of(name) for name in reports]
+    prepare(targets)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
@@ -357,11 +373,16 @@ def gate(
     try:
         with opened(store) as session:
             gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
+            labels = session.labels
     finally:
         progress.close()
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
-    _write_json(json_file, gated.to_dict())
+    inputs = {"store": store, "insertions": insertions, "deletions": deletions}
+    inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
+    answer = completed(gated.to_dict(), Asked("gate", inputs), labels)
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return gated.exit_code
 
 
@@ -528,17 +549,21 @@ def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose
     return 0
 
 
-def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more: Any) -> int:
-    """Calls a check, prints its result, writes its JSON; the exit code."""
+def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    targets = [target_of(name) for name in options.pop("reports")]
+    prepare(targets)
     progress = ProgressLine(_level(quiet, verbose))
     try:
-        result = call({**options, **more, "progress": progress})
+        result = call({**options, "progress": progress})
     finally:
         progress.close()
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
-    _write_json(json_file, result.to_dict())
+    answer = completed(result.to_dict(), asked, result.labels)
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return EXIT_CODES[result.verdict]
 
 
@@ -550,19 +575,13 @@ def _write_json(target: str | None, value: dict[str, Any]) -> None:
     """Writes ``value`` to the file ``target`` atomically, or to stdout for ``-``."""
     if target is None:
         return
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     if target == "-":
-        click.echo(text, nl=False)
-        return
-    path = Path(target)
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise OperationalError(
-            f"{target}: cannot be written ({error.strerror})", "Name a file in a directory that exists."
-        ) from error
+        click.echo(json_text(value), nl=False)
+    else:
+        write_whole(Path(target), json_text(value))
+
+
+cli.add_command(report)
 
 
 def main(arguments: list[str] | None = None) -> None:
