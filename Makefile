@@ -30,8 +30,8 @@ demo: setup
 	@echo; echo "== tonight's batch"
 	$(SHIQ) check --store demo/kg --insert demo/clean/insert.nt
 	@echo; echo "== a batch with 12 planted contradictions: exit code 1, the culprits named"
-	$(SHIQ) check --store demo/kg --insert demo/faulty/insert.nt --json demo/verdict.json; test $$? -eq 1
-	@echo; echo "Done. demo/verdict.json holds the whole answer; demo/faulty/culprits.nt says what was planted."
+	$(SHIQ) check --store demo/kg --insert demo/faulty/insert.nt --report demo/report/; test $$? -eq 1
+	@echo; echo "Done. Open demo/report/report.html, or read demo/report/verdict.json; demo/faulty/culprits.nt says what was planted."
 
 lint: setup
 	$(BIN)/ruff check .

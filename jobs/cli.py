@@ -1,4 +1,4 @@
-"""The command line: ``shiq certify | index | check | gate | status | export | compact | simplify | generate | evaluate``.
+"""The command line: ``shiq certify | index | check | gate | report | status | export | compact | simplify | generate …``.
 
 Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
 progress and errors to stderr.
@@ -30,12 +30,14 @@ from jobs.commands.options import (
     master_option,
     snapshot_option,
 )
+from jobs.commands.report import report
 from jobs.commands.repro import repro
 from jobs.commands.running import level as _level
 from jobs.commands.running import write_json as _write_json
 from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides
 from jobs.progress import ProgressLine
+from jobs.reports import Asked, completed, prepare, target_of, write_reports
 from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS
 from shiq.errors import OperationalError, UsageError
@@ -76,8 +78,9 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")
-        return _run(lambda settings: run(list(ontology), **settings), options)
-    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options)
+        return _run(lambda settings: run(list(ontology), **settings), options, Asked("certify", {"ontology": ontology}))
+    asked = Asked("certify", {"store": store, "tbox": tbox})
+    return _run(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)
 
 
 @cli.command()
@@ -105,14 +108,15 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
     from shiq.check import index as run
 
+    asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
     if known_file is None:
-        return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+        return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.gate.known import Repairing
     from jobs.text import known_text
 
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"
-    code = _run(lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options)
+    code = _run(lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options, asked)
     if is_text and repair.known:
         click.echo("\n" + known_text(repair.known))
     return code
@@ -171,7 +175,8 @@ def check(
         with opened(store, snapshot) as session:
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
-    return _run(run, options)
+    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
+    return _run(run, options, Asked("check", inputs))
 
 
 @cli.command()
@@ -247,6 +252,7 @@ def gate(
     quiet: bool,
     verbose: bool,
     json_file: str | None,
+    reports: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
@@ -258,6 +264,8 @@ def gate(
     from jobs.gate import read_policy, write_sides
     from shiq.check import open_store as opened
 
+    targets = [target_of(name) for name in reports]
+    prepare(targets)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
@@ -265,11 +273,16 @@ def gate(
     try:
         with opened(store) as session:
             gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
+            labels = session.labels
     finally:
         progress.close()
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
-    _write_json(json_file, gated.to_dict())
+    inputs = {"store": store, "insertions": insertions, "deletions": deletions}
+    inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
+    answer = completed(gated.to_dict(), Asked("gate", inputs), labels)
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return gated.exit_code
 
 
@@ -422,7 +435,7 @@ def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], qu
     return 0
 
 
-for command in (doctor, lint, repro):
+for command in (doctor, lint, repro, report):
     cli.add_command(command)
 
 
@@ -440,18 +453,22 @@ def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose
     return 0
 
 
-def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], **more: Any) -> int:
-    """Calls a check, prints its result, writes its JSON; the exit code."""
+def _run(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    targets = [target_of(name) for name in options.pop("reports")]
+    prepare(targets)
     progress = ProgressLine(_level(quiet, verbose))
     try:
-        result = call({**options, **more, "progress": progress})
+        result = call({**options, "progress": progress})
     finally:
         progress.close()
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
     _pack(result, options)
-    _write_json(json_file, result.to_dict())
+    answer = completed(result.to_dict(), asked, result.labels)
+    write_reports(answer, targets)
+    _write_json(json_file, answer)
     return EXIT_CODES[result.verdict]
 
 

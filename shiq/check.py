@@ -424,6 +424,12 @@ class Session:
     def __len__(self) -> int:
         return len(self._store)
 
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What terms of the TBox are called."""
+        found: Mapping[str, str] = self._store.term_labels
+        return found
+
     def close(self) -> None:
         """Frees the reasoners and the store; it may be called twice."""
         for decider in self._deciders.values():

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from jobs.cli import main
-from jobs.evaluation.evaluate.command import read_document, table, write
+from jobs.evaluation.evaluate.command import read_document, table
 from jobs.evaluation.evaluate.compare import compare, wrong_counts
 from jobs.evaluation.evaluate.data import batches, datasets
 from jobs.evaluation.evaluate.page import page
@@ -29,6 +29,7 @@ from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
 from jobs.evaluation.peers import install
 from jobs.evaluation.peers.documents import assertion, write_document
 from jobs.evaluation.peers.drivers import Question, command, told
+from jobs.files import write_whole
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
 from shiq.reasoner.installed import PEERS, Absent, Found, find
@@ -379,7 +380,7 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = table(runs_of([found]), found["comparisons"])
     assert "not installed: hermit" in text
     assert "1 questions compared, 0 with different or wrong answers" in text
-    write(tmp_path / "x.json", json.dumps(found))
+    write_whole(tmp_path / "x.json", json.dumps(found))
     assert read_document(tmp_path / "x.json") == found
     assert "Konclude" not in page([found]).split("Not asked for")[0].split("<h1>")[0]
     check_page(page([found]))

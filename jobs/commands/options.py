@@ -87,6 +87,15 @@ def common(command: F) -> F:
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
+                "--report",
+                "-r",
+                "reports",
+                multiple=True,
+                metavar="FILE|DIR",
+                help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
+                "Parquet tables. The JSON comes last. Repeatable.",
+            ),
+            click.option(
                 "--catalog",
                 metavar="FILE",
                 help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",

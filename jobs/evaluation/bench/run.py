@@ -25,8 +25,8 @@ from typing import Any
 from jobs.evaluation.bench.process import Bench, NotMeasured, Settings
 from jobs.evaluation.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
 from jobs.evaluation.bench.rows import ROWS, Repeat, Row
-from jobs.evaluation.evaluate.command import write
 from jobs.evaluation.evaluate.record import machine
+from jobs.files import write_whole
 from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
 
@@ -94,7 +94,9 @@ def run(
         print(records[-1].text(), flush=True)
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write(file, json.dumps(document(records, seed, settings.repeats, began, facts), indent=1, ensure_ascii=False) + "\n")
+            write_whole(
+                file, json.dumps(document(records, seed, settings.repeats, began, facts), indent=1, ensure_ascii=False) + "\n"
+            )
     _tell(records, kept, file)
     return records
 

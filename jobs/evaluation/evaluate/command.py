@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,8 @@ from typing import Any
 from jobs.evaluation.evaluate.page import page
 from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of
 from jobs.evaluation.evaluate.run import Progress, Settings, evaluate
-from shiq.errors import InputError, OperationalError
+from jobs.files import write_whole
+from shiq.errors import InputError
 
 
 def run_command(
@@ -29,9 +28,9 @@ def run_command(
     before = [read_document(Path(name)) for name in earlier]
 
     def save(document: dict[str, Any]) -> None:
-        write(Path(json_file), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        write_whole(Path(json_file), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         if html_file is not None:
-            write(Path(html_file), page([*before, document]))
+            write_whole(Path(html_file), page([*before, document]))
 
     found = evaluate(settings, progress, save)
     save(found)
@@ -48,21 +47,6 @@ def read_document(path: Path) -> dict[str, Any]:
     if wrong:
         raise InputError(f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote.")
     return dict(document)
-
-
-def write(path: Path, text: str) -> None:
-    """Writes the file atomically. Raises OperationalError."""
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(file.name, 0o666 & ~mask)  # a page is for others to read too
-        os.replace(file.name, path)
-    except OSError as error:
-        raise OperationalError(
-            f"{path}: cannot be written ({error.strerror})", "Name a file in a directory that exists."
-        ) from error
 
 
 def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
@@ -100,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     """One page of the evaluations that are named after it; the table of all of them on stdout."""
     target, *names = arguments
     documents = [read_document(Path(name)) for name in names]
-    write(Path(target), page(documents))
+    write_whole(Path(target), page(documents))
     print(table(runs_of(documents), [c for document in documents for c in document["comparisons"]]))
     return 0
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from jobs.evaluation.evaluate.compare import Comparison as _Comparison
 from jobs.evaluation.evaluate.compare import wrong_counts
 from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
 from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of
+from jobs.pages import escaped, framed
 from shiq.reasoner.installed import INCREMENTAL
 
 #: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
@@ -32,17 +32,13 @@ _CRITERIA = {
 _COLOUR = {"clausal": 0, "definition7": 1, "none": 7, "konclude": 2, "hermit": 3, "openllet": 4, "pellet": 5}
 _LARGE = "5 %"
 _STYLE = """
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:#222;max-width:900px;margin:2em auto;padding:0 1em}
-h1{font-size:1.7em;margin-bottom:.2em} h2{font-size:1.25em;margin-top:2.2em;border-top:1px solid #ddd;padding-top:.8em}
-p,li{max-width:75ch} .lead{font-size:1.08em} .note{color:#555;font-size:.92em}
-svg{max-width:100%;height:auto;display:block;margin:.6em 0}
-table{border-collapse:collapse;font-size:.88em;margin:.8em 0}
-th,td{padding:.25em .6em;text-align:left;border-bottom:1px solid #e4e4e4}
-th{font-weight:600;border-bottom:2px solid #bbb;vertical-align:bottom}
-td:first-child,.scroll td{white-space:nowrap} td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-.scroll{overflow-x:auto} .bad{color:#a31515;font-weight:600} .good{color:#17692b} .dim{color:#888}
+main{max-width:940px;padding-bottom:3rem} h1{font-size:1.7em;margin-bottom:.2em}
+h2{font-size:1.25em;margin-top:2.2em;border-top:1px solid var(--line);padding-top:.8em} .lead{font-size:1.08em}
+svg{max-width:100%;height:auto;display:block;margin:.6em 0;background:#fff;border-radius:6px}
+table{width:auto;font-size:.88em;margin:.8em 0} th,td{padding:.25em .6em} th{vertical-align:bottom}
+td:first-child,.scroll td{white-space:nowrap} .bad{font-weight:600}
 .key{display:inline-block;width:.9em;height:.9em;margin:0 .35em 0 1em;vertical-align:-.1em;border-radius:2px}
-summary{cursor:pointer;font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1.2em}
+summary{font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1.2em}
 """
 
 
@@ -70,10 +66,7 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
         _all_runs(runs),
         _method(documents),
     ]
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>Consistency checks compared</title><style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
-    )
+    return framed("Consistency checks compared", f"<main>{''.join(parts)}</main>", style=_STYLE)
 
 
 # --- sections ---------------------------------------------------------------------------------------
@@ -95,7 +88,7 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
         "answer takes, and how other reasoners do on the same questions.</p>"
     )
     if said:
-        text += f"<p>To check a random batch of 5 % of the data, our default method looked at: {escape('; '.join(said))}.</p>"
+        text += f"<p>To check a random batch of 5 % of the data, our default method looked at: {escaped('; '.join(said))}.</p>"
     asked = len(comparisons)
     verdict = "all systems that answered agreed" if not disagreed else f"in {len(disagreed)} the answers differed"
     return text + (f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>" if asked else "")
@@ -107,8 +100,8 @@ def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str
         base = next((r for r in runs if r.dataset == name and r.batch == BASE), None)
         rows.append(
             [
-                escape(name),
-                escape(dataset["about"]),
+                escaped(name),
+                escaped(dataset["about"]),
                 _count(base.assertions) if base else "",
                 _verdict(base) if base else "",
                 _seconds(base.prepare_seconds) if base else "",
@@ -159,8 +152,8 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
         f"<p class='note'>{_key()}</p>{first}"
         "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
         "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
-        f"evaluation reports ({escape(PUBLICATION)}), as a ratio to the batch, computed from its percentages: {escape(numbers)}. "
-        "Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>" + second
+        f"evaluation reports ({escaped(PUBLICATION)}), as a ratio to the batch, computed from its percentages: "
+        f"{escaped(numbers)}. Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>" + second
     )
 
 
@@ -199,7 +192,7 @@ def _by_batch(runs: Sequence[Run]) -> str:
                 series.append(Series(label, points, _colour(found[0])))
         drawn = lines(series, x="facts in the batch", y="CPU seconds", title=f"time by size of the batch, {dataset}")
         if drawn:
-            plots.append(f"<h3>{escape(dataset)}</h3>{drawn}")
+            plots.append(f"<h3>{escaped(dataset)}</h3>{drawn}")
     if not plots:
         return ""
     return (
@@ -254,7 +247,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         wrong = f"<span class='bad'>{row['wrong']}</span>" if row["wrong"] else "0"
         rows.append(
             [
-                escape(label),
+                escaped(label),
                 *(_count(row[k]) for k in ("asked", "answered")),
                 wrong,
                 *(_count(row[k]) for k in ("crash", "limit", "skipped")),
@@ -277,10 +270,10 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
             [Column("data"), Column("batch"), Column("consistent"), Column("inconsistent"), Column("right")],
             [
                 [
-                    escape(c["dataset"]),
-                    escape(c["batch"]),
+                    escaped(c["dataset"]),
+                    escaped(c["batch"]),
                     *(_saying(c, verdict) for verdict in ("consistent", "inconsistent")),
-                    escape(f"{c['truth']}: {c['why']}" if c["truth"] else f"not settled{': ' + c['why'] if c['why'] else ''}"),
+                    escaped(f"{c['truth']}: {c['why']}" if c["truth"] else f"not settled{': ' + c['why'] if c['why'] else ''}"),
                 ]
                 for c in disagreed
             ],
@@ -289,15 +282,17 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
     if failed:
         text += "<h3>Runs without an answer</h3>" + _table(
             [Column("data"), Column("batch"), Column("system"), Column("what happened")],
-            [[escape(r.dataset), escape(r.batch), escape(r.label), escape(f"{r.outcome}: {r.note}")] for r in failed],
+            [[escaped(r.dataset), escaped(r.batch), escaped(r.label), escaped(f"{r.outcome}: {r.note}")] for r in failed],
         )
     if absent:
         text += (
-            "<h3>Not installed</h3><ul>" + "".join(f"<li>{escape(n)}: {escape(why)}</li>" for n, why in absent.items()) + "</ul>"
+            "<h3>Not installed</h3><ul>"
+            + "".join(f"<li>{escaped(n)}: {escaped(why)}</li>" for n, why in absent.items())
+            + "</ul>"
         )
     not_asked = _not_asked(runs, documents)
     if not_asked:
-        text += f"<p class='note'>Not asked for in this evaluation: {escape(', '.join(not_asked))}.</p>"
+        text += f"<p class='note'>Not asked for in this evaluation: {escaped(', '.join(not_asked))}.</p>"
     return text
 
 
@@ -323,9 +318,9 @@ def _all_runs(runs: Sequence[Run]) -> str:
     columns += [Column(t, True) for t in ("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")]
     rows = [
         [
-            escape(r.dataset),
-            escape(r.batch),
-            escape(r.label),
+            escaped(r.dataset),
+            escaped(r.batch),
+            escaped(r.label),
             *map(_count, (r.assertions, r.insertions, r.add_set)),
             _share(r.add_set, r.assertions) if r.add_set is not None else "",
             *map(_count, (r.pulled_in, r.modules, r.shapes)),
@@ -339,7 +334,9 @@ def _all_runs(runs: Sequence[Run]) -> str:
         for r in runs
         if r.outcome != "absent"
     ]
-    outcomes = "".join(f"<dt>{escape(name)}</dt><dd>{escape(what)}</dd>" for name, what in OUTCOMES.items() if name != "answered")
+    outcomes = "".join(
+        f"<dt>{escaped(name)}</dt><dd>{escaped(what)}</dd>" for name, what in OUTCOMES.items() if name != "answered"
+    )
     return (
         f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{_table(columns, rows)}</div>"
         "<p class='note'>CPU seconds and the peak of memory are of the whole run: for peers, loading and the first check too.</p>"
@@ -353,10 +350,10 @@ def _method(documents: Sequence[Mapping[str, Any]]) -> str:
         m, s = document["machine"], document.get("settings", {})
         rows.append(
             [
-                escape(str(document.get("made", ""))),
-                escape(f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"),
-                escape(str(m.get("load"))),
-                escape(
+                escaped(str(document.get("made", ""))),
+                escaped(f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"),
+                escaped(str(m.get("load"))),
+                escaped(
                     f"seed {s.get('seed')}, limit {s.get('limit_seconds')} s, heap {s.get('heap')}, reasoner {s.get('reasoner')}"
                 ),
             ]
@@ -414,7 +411,8 @@ def _key() -> str:
     from jobs.evaluation.evaluate.plots import COLOURS
 
     return "".join(
-        f"<span class='key' style='background:{COLOURS[_COLOUR[name]]}'></span>{escape(what)}" for name, what in _CRITERIA.items()
+        f"<span class='key' style='background:{COLOURS[_COLOUR[name]]}'></span>{escaped(what)}"
+        for name, what in _CRITERIA.items()
     )
 
 
@@ -437,7 +435,7 @@ def _merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _saying(comparison: Mapping[str, Any], verdict: str) -> str:
     labels = [label for label, said in comparison["verdicts"].items() if said == verdict]
-    return ", ".join(f"<span class='bad'>{escape(x)}</span>" if x in comparison["wrong"] else escape(x) for x in labels) or "–"
+    return ", ".join(f"<span class='bad'>{escaped(x)}</span>" if x in comparison["wrong"] else escaped(x) for x in labels) or "–"
 
 
 def _outcome(run: Run) -> str:
@@ -451,15 +449,15 @@ def _outcome(run: Run) -> str:
 
 def _verdict(run: Run) -> str:
     if run.outcome != "answered":
-        return f"<span class='bad' title='{escape(run.note)}'>{escape(_outcome(run))}</span>"
+        return f"<span class='bad' title='{escaped(run.note)}'>{escaped(_outcome(run))}</span>"
     wrong = run.expected and run.verdict not in (run.expected, "undetermined")
     css = "bad" if wrong else "dim" if run.verdict == "undetermined" else "good" if run.verdict == "consistent" else ""
-    return f"<span class='{css}' title='{escape(run.note)}'>{escape(run.verdict)}{' (wrong)' if wrong else ''}</span>"
+    return f"<span class='{css}' title='{escaped(run.note)}'>{escaped(run.verdict)}{' (wrong)' if wrong else ''}</span>"
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     """A table of cells that are HTML already."""
-    head = "".join(f"<th{' class=n' if c.number else ''}>{escape(c.title)}</th>" for c in columns)
+    head = "".join(f"<th{' class=n' if c.number else ''}>{escaped(c.title)}</th>" for c in columns)
     body = "".join(
         "<tr>"
         + "".join(f"<td{' class=n' if c.number else ''}>{cell}</td>" for c, cell in zip(columns, row, strict=True))

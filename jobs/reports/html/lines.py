@@ -1,0 +1,98 @@
+"""What a gate set aside or kept beside, what becomes one and the same, and what was not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from jobs.pages import escaped
+from jobs.reports.html.causes import shown
+from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, narrow, said, section, short, term
+from jobs.reports.report import Report, SetAside
+from jobs.reports.words import count
+from shiq.explanation import manchester
+
+
+def set_aside(report: Report) -> str:
+    parts = [_lines(report, report.set_aside)] if report.set_aside else []
+    if report.tolerated:
+        parts.append(f"<h3>Kept beside by the policy</h3>{_lines(report, report.tolerated)}")
+    return section("aside", "What was set aside", "".join(parts)) if parts else ""
+
+
+def _lines(report: Report, lines: Sequence[SetAside]) -> str:
+    at_hand = shown(report)
+    rows = "".join(
+        f'<tr><td{narrow(x.place)} data-title="line">{escaped(x.place)}</td><td>{said(x.text, report.labels)}</td>'
+        f'<td data-title="why">{escaped(x.reason)}{_links(at_hand, x.conflicts)}</td></tr>'
+        for x in lines[:ROWS]
+    )
+    hidden = len(lines) - ROWS
+    more = f'<p class="more">{hidden:,} more lines: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    return (
+        f"<p>{count(len(lines), 'line')} of the batch.</p>"
+        '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">file and line</th>'
+        '<th scope="col">what it says</th><th scope="col">why</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{more}</div>"
+    )
+
+
+def _links(at_hand: Collection[int], numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    named = ", ".join(f'<a href="#c{n}">{n:,}</a>' if n in at_hand else f"{n:,}" for n in numbers[:10]) + (
+        " …" if len(numbers) > 10 else ""
+    )
+    return f" ({named})"
+
+
+def identities(report: Report) -> str:
+    """What becomes equal by a batch: a slip in one number can merge two things for good."""
+    if not report.identities:
+        return ""
+    labels = report.labels
+    rows = "".join(
+        f'<tr><td data-title="the same">{" = ".join(term(x, labels) for x in found["individuals"][:FACTS])}</td>'
+        f'<td data-title="because of">{"<br>".join(said(x, labels) for x in found["insertions"][:FACTS])}</td>'
+        f'<td data-title="and">{"<br>".join(said(x, labels) for x in found["base"][:FACTS])}</td>'
+        f'<td data-title="rule">{"<br>".join(escaped(short(manchester(x, labels))) for x in found["axioms"][:FACTS])}</td></tr>'
+        for found in report.identities[:ROWS]
+    )
+    hidden = len(report.identities) - ROWS
+    more = f'<p class="more">{hidden:,} more: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    return section(
+        "same",
+        "What becomes one and the same",
+        "<p>By the rules and this batch, these names are names of one thing. If they are two things, something is wrong.</p>"
+        '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">the same</th><th scope="col">because of</th>'
+        f'<th scope="col">and what was known</th><th scope="col">rule</th></tr></thead><tbody>{rows}</tbody></table>{more}</div>',
+    )
+
+
+def leftovers(report: Report) -> str:
+    if not report.leftovers:
+        return ""
+    ordered = sorted(report.leftovers, key=lambda x: not x.blocks)
+    rows = "".join(
+        f'<tr><td{narrow(x.place)} data-title="where">{escaped(x.place)}</td>'
+        f"<td>{escaped(short(x.message))}{f' <span class=chip>× {x.count:,}</span>' if x.count > 1 else ''}"
+        f"{f'<br><code>{escaped(short(x.text))}</code>' if x.text else ''}</td>"
+        f'<td data-title="what to do">{escaped(short(x.hint))}</td><td class="narrow" data-title="kind">{escaped(x.kind)}'
+        f"{'' if x.blocks else ' <span class=soft>(does not block)</span>'}</td></tr>"
+        for x in ordered[:ROWS]
+    )
+    hidden = len(ordered) - ROWS
+    more = f'<p class="more">{hidden:,} more rows: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    blocking = sum(x.count for x in ordered if x.blocks)
+    intro = (
+        f"{count(blocking, 'triple or line', 'triples or lines')} {'stands' if blocking == 1 else 'stand'} in the way of a yes: "
+        "what was not understood could contradict."
+        if blocking
+        else "Nothing here stands in the way."
+    )
+    return section(
+        "left",
+        "What was not understood",
+        f'<p>{intro}</p><div class="card scroll"><table class="stack"><thead><tr><th scope="col">where</th>'
+        '<th scope="col">what</th><th scope="col">what to do</th><th scope="col">kind</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{more}</div>",
+    )

@@ -1,0 +1,159 @@
+"""Where the facts of conflicts stand in the files that were read.
+
+Reading keeps no line numbers. Where there are conflicts, the files are looked through once more for the few triples in question:
+one pass over the files that a call named, in its time and in constant memory, and none without a conflict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyoxigraph as ox
+
+from shiq.errors import ShiqError
+from shiq.sources import FileSource, source_of
+
+#: (subject, predicate, object) in one spelling.
+Triple: TypeAlias = tuple[str, str, str]
+#: (file, line): the file's place among those given.
+Found: TypeAlias = list[tuple[int, int]]
+
+#: How many places are kept of a triple that stands there many times.
+MOST = 10
+#: What a line without an IRI as subject starts with.
+_LABEL = re.compile(rb"_:[^\s<]+")
+#: The syntaxes with a triple, or a quad, on each line.
+_LINES = {"NTRIPLES", "NQUADS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The files that one side was read from. ``scope``: a regular expression for what comes before the number of the file in the
+    name of a blank node that a check gives: ``_:<scope><number>.<label>``."""
+
+    files: Sequence[object]
+    scope: str
+
+
+def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, Any]:
+    """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or base), index, source, line.
+
+    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a triple that the OWL mapping makes)
+    no location.
+    """
+    conflicts = document.get("conflicts", [])
+    if not conflicts:
+        return document
+    places = {
+        side: _places((line for c in conflicts if not _is_told(c, side, read) for line in c[side]), read)
+        for side, read in sides.items()
+        if read.files
+    }
+
+    def with_locations(conflict: dict[str, Any]) -> dict[str, Any]:
+        rows = [
+            {"side": side, "index": i, "source": str(sides[side].files[file]), **({"line": line} if line else {})}
+            for side, found in places.items()
+            for i, text in enumerate(conflict[side])
+            for file, line in found.get(text, ())
+        ]
+        return {**conflict, "locations": rows} if rows else conflict
+
+    return {**document, "conflicts": [with_locations(c) for c in conflicts]}
+
+
+def _is_told(conflict: Mapping[str, Any], side: str, read: Read) -> bool:
+    """Whether the check has told itself where the insertions of ``conflict`` stand, in the files that were given."""
+    told = conflict.get("places", ()) if side == "insertions" else ()
+    names = set(map(str, read.files))
+    return bool(told) and all(any(place.get("source") in names for place in of_line) for of_line in told)
+
+
+def _places(texts: Iterable[str], read: Read) -> dict[str, Found]:
+    """Where each of ``texts`` (N-Triples lines of a conflict) stands."""
+    scoped, files = re.compile(rf"_:{read.scope}(\d+)\.(.*)\Z", re.DOTALL), read.files
+    wanted: dict[tuple[int | None, Triple], list[str]] = defaultdict(list)
+    for text in dict.fromkeys(texts):
+        asked = _asked(text, scoped)
+        if asked is not None:
+            wanted[asked].append(text)
+    found: dict[str, Found] = defaultdict(list)
+    others = []
+    for number, given in enumerate(files):
+        source = _file(given)
+        if source is None or source.format.name not in _LINES:
+            others.append(number)
+            continue
+        mine = {triple: texts for (file, triple), texts in wanted.items() if file in (None, number)}
+        for line, triple in _lines_about(source, {triple[0] for triple in mine}):
+            for text in mine.get(triple, ()):
+                if len(found[text]) < MOST:
+                    found[text].append((number, line))
+    if len(others) == 1:
+        # What is in no file of lines came from the one file that is not.
+        for texts_ in wanted.values():
+            for text in texts_:
+                if not found[text] and isinstance(files[others[0]], str):
+                    found[text].append((others[0], 0))
+    return found
+
+
+def _file(given: object) -> FileSource | None:
+    try:
+        source = source_of(given)
+    except ShiqError:
+        return None
+    return source if isinstance(source, FileSource) else None
+
+
+def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
+    """What to look for, and in which file alone if it has blank nodes; None for what no single line says."""
+    try:
+        triple = _triple(text.encode())
+    except (SyntaxError, ValueError):
+        return None
+    if triple is None:
+        return None
+    file: int | None = None
+    terms = list(triple)
+    for i in (0, 2):
+        if terms[i].startswith("_:"):
+            match = scoped.match(terms[i])
+            if match is None:
+                return None
+            file, terms[i] = int(match[1]), f"_:{match[2]}"
+    return file, (terms[0], terms[1], terms[2])
+
+
+def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, Triple]]:
+    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem to have one."""
+    if not subjects:
+        return
+    plain = {subject.encode() for subject in subjects}
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            start = line.lstrip()
+            if start.startswith(b"<"):
+                subject = start[: start.find(b">") + 1]
+            else:
+                label = _LABEL.match(start)
+                subject = label[0] if label else b""
+            if subject not in plain and b"\\" not in subject:
+                continue
+            try:
+                triple = _triple(start)
+            except (SyntaxError, ValueError):
+                continue
+            if triple is not None:
+                yield number, triple
+
+
+def _triple(text: bytes) -> Triple | None:
+    """What a line says. Raises: SyntaxError, ValueError."""
+    for quad in ox.parse(input=text, format=ox.RdfFormat.N_QUADS):
+        return str(quad.subject), str(quad.predicate), str(quad.object)
+    return None

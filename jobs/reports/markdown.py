@@ -1,0 +1,118 @@
+"""A report as Markdown, for the summary of a build step or a message: short, however much there is to tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from jobs.reports.report import Contradiction, Fact, Report
+from jobs.reports.words import count, headline, inputs, lead, reasons, steps, tone, word
+from jobs.visible import visible
+from shiq.explanation import Labels, manchester
+
+#: Causes in the table, causes with a sample, rows of other tables, characters of one piece.
+CAUSES: Final = 50
+SAMPLED: Final = 10
+ROWS: Final = 25
+CHARACTERS: Final = 300
+
+_MARKS: Final = {"good": "✅", "bad": "❌", "open": "⚠️"}
+# What Markdown (with tables and autolinks), or HTML within it, could take for more than text.
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#+!|~&$@:^=-]")
+_TICKS = re.compile(r"`+")
+
+
+def markdown(report: Report) -> str:
+    """The text."""
+    lines = [f"## {_MARKS[tone(report)]} {_text(headline(report))}", "", f"**{_text(word(report))}** {_text(lead(report))}", ""]
+    lines += [*(f"* {_text(part)}" for part in reasons(report)), ""] if reasons(report) else []
+    lines += [f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}" for i, s in enumerate(steps(report), 1)]
+    lines += _causes(report) + _set_aside(report) + _leftovers(report) + _figures(report)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _causes(report: Report) -> list[str]:
+    if not report.causes:
+        return []
+    rows = [
+        (_text(g.pattern.title or g.pattern.sentence), f"{len(g.conflicts):,}", _code(g.pattern.id))
+        for g in report.causes[:CAUSES]
+    ]
+    lines = ["", "### What contradicts what", "", *_table(("cause", "contradictions", "pattern"), rows)]
+    lines += _hidden(len(report.causes) - CAUSES, "cause")
+    for g in report.causes[:SAMPLED]:
+        lines += ["", f"#### {_text(g.pattern.title or g.pattern.id)}", ""]
+        lines += _sample(report.contradiction(g.conflicts[0]), report.labels)
+    return lines
+
+
+def _sample(found: Contradiction, labels: Labels) -> list[str]:
+    lines = [_text(found.sentence), ""]
+    for title, facts in (("new", found.insertions), ("known", found.base)):
+        lines += [f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:SAMPLED]]
+    return lines + [f"* rule: {_code(manchester(axiom, labels))}" for axiom in found.axioms[:SAMPLED]]
+
+
+def _place(fact: Fact) -> str:
+    return f" at {_code(str(fact.places[0]))}" if fact.places else ""
+
+
+def _set_aside(report: Report) -> list[str]:
+    if not report.set_aside:
+        return []
+    rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in report.set_aside[:ROWS]]
+    return [
+        *("", f"### Set aside: {count(len(report.set_aside), 'line')}", ""),
+        *_table(("where", "what it says", "why"), rows),
+        *_hidden(len(report.set_aside) - ROWS, "line"),
+    ]
+
+
+def _leftovers(report: Report) -> list[str]:
+    if not report.leftovers:
+        return []
+    rows = [
+        (_code(str(x.place)) if x.place.source else "", _text(x.kind), _text(x.message), f"{x.count:,}", _text(x.hint))
+        for x in sorted(report.leftovers, key=lambda x: not x.blocks)[:ROWS]
+    ]
+    return [
+        *("", "### What was not understood", ""),
+        *_table(("where", "kind", "what", "how often", "what to do"), rows),
+        *_hidden(len(report.leftovers) - ROWS, "row"),
+    ]
+
+
+def _figures(report: Report) -> list[str]:
+    s, e = report.statistics, report.evidence
+    given = [f"{_text(title)} {_code(which)}" for title, which in inputs(report)]
+    seconds = sum(s.get("seconds", {}).values())
+    said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; "
+    said += f"{seconds:,.1f} s; {e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
+    return ["", "<sub>" + "; ".join([*given, _text(said)]) + "</sub>"]
+
+
+def _hidden(n: int, what: str) -> list[str]:
+    return ["", f"… and {count(n, 'more ' + what)}."] if n > 0 else []
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _short(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= CHARACTERS else f"{shown[: CHARACTERS - 1]}…"
+
+
+def _text(text: str) -> str:
+    """Text that stays text. Signs that could begin something are written as entities, since some hosts pass a backslash by."""
+    return _SPECIAL.sub(lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};", _short(text))
+
+
+def _code(text: str) -> str:
+    """A code span, also within a table: the fence is longer than any within, and a bar would end the cell."""
+    shown = _short(text).replace("|", "¦")
+    fence = "`" * (max((len(ticks) for ticks in _TICKS.findall(shown)), default=0) + 1)
+    space = " " if "`" in shown[:1] + shown[-1:] else ""
+    return f"{fence}{space}{shown}{space}{fence}"

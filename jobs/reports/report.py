@@ -1,0 +1,233 @@
+"""What a report is made of: the JSON answer of a command, read into values.
+
+Every format is made of this, so that `shiq report` makes the same reports again from the JSON alone. Keys that are not known here
+are passed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiq.explanation import Explained, Group, Labels
+from shiq.result import Conflict
+from shiq.verdict import INFORMATIVE, Verdict
+
+CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
+#: What a contradiction does that no policy says anything about.
+FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known."""
+
+    source: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}" if self.line else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An assertion: an N-Triples line, and where it was read."""
+
+    text: str
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it (fail, warn, info, waived,
+    known); ``remarks``: what else is to be known of it."""
+
+    number: int
+    insertions: tuple[Fact, ...]
+    base: tuple[Fact, ...]
+    axioms: tuple[str, ...]
+    sentence: str
+    keys: tuple[str, ...] = ()
+    effect: str = FAIL
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A line that a gate set aside; ``conflicts``: numbers of contradictions, from 1."""
+
+    place: Place
+    text: str
+    reason: str
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`."""
+
+    kind: str
+    message: str
+    place: Place
+    text: str
+    hint: str
+    count: int
+    blocks: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check; ``decision``: of a gate, else
+    ""; ``tolerated``: lines that its policy keeps beside; ``identities``: what becomes equal by what it accepts."""
+
+    document: Mapping[str, Any]
+    result: Mapping[str, Any]
+    command: str
+    verdict: Verdict
+    reason: str
+    decision: str
+    conflicts: Sequence[Mapping[str, Any]]
+    explained: Explained
+    leftovers: tuple[Left, ...]
+    set_aside: tuple[SetAside, ...] = ()
+    tolerated: tuple[SetAside, ...] = ()
+    identities: tuple[Mapping[str, Any], ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.result["statistics"]
+        return found
+
+    @property
+    def evidence(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.result["evidence"]
+        return found
+
+    @property
+    def causes(self) -> tuple[Group, ...]:
+        """The contradictions by pattern."""
+        return self.explained.groups
+
+    @property
+    def labels(self) -> Labels:
+        return self.explained.labels
+
+    @property
+    def more(self) -> int:
+        """Contradictions that are known and not explained."""
+        return int(self.result.get("more_conflicts", 0))
+
+    @property
+    def culprits(self) -> int:
+        """How many different facts of the batch take part in contradictions."""
+        return len({line for conflict in self.conflicts for line in conflict["insertions"]})
+
+    def contradiction(self, place: int) -> Contradiction:
+        """The one at ``place`` in ``conflicts``."""
+        raw = self.conflicts[place]
+        return _contradiction(raw, place + 1, raw.get("sentence") or self.explained.sentence(place))
+
+    @property
+    def disputes(self) -> tuple[Contradiction, ...]:
+        """What a gate has accepted and contradicts what its store has set aside."""
+        found = self.document.get("disputes", ())
+        explained = Explained([conflict_of(raw) for raw in found], self.document.get("labels", {}))
+        return tuple(_contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found))
+
+
+def conflict_of(raw: Mapping[str, Any]) -> Conflict:
+    """The value that ``raw`` is the JSON of."""
+    return Conflict(tuple(raw["insertions"]), tuple(raw["base"]), tuple(raw["axioms"]), raw.get("origin", "insertions"))
+
+
+def report_of(document: Mapping[str, Any]) -> Report:
+    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the schema."""
+    result = document.get("result", document)
+    evidence = result["evidence"]
+    conflicts = document["conflicts"]
+    about = document.get("about", {})
+    of_base = any(c.get("origin") == "base" for c in conflicts)
+    return Report(
+        document,
+        result,
+        about.get("command") or (GATE if "decision" in document else CERTIFY if of_base else CHECK),
+        Verdict(document["verdict"]),
+        document.get("reason", ""),
+        document.get("decision", ""),
+        conflicts,
+        Explained([conflict_of(c) for c in conflicts], document.get("labels", {})),
+        tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"]),
+        tuple(map(_aside, document.get("set_aside", ()))),
+        tuple(map(_aside, document.get("tolerated", ()))),
+        tuple(document.get("identities") or ()),
+        about,
+    )
+
+
+def effect_of(raw: Mapping[str, Any]) -> str:
+    """What a gate makes of the conflict ``raw``."""
+    return str(raw.get("judgement", {}).get("effect", FAIL))
+
+
+def _aside(raw: Mapping[str, Any]) -> SetAside:
+    return SetAside(Place(raw["source"], raw["line"]), raw["text"], raw["reason"], tuple(n + 1 for n in raw["conflicts"]))
+
+
+def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contradiction:
+    places: dict[tuple[str, int], list[Place]] = {}
+    for found in raw.get("locations", ()):
+        places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
+    for i, known in enumerate(raw.get("places", ())):
+        told = [Place(x["source"], x.get("line", 0)) for x in known if x.get("source")]
+        if told:
+            places.setdefault(("insertions", i), told)
+
+    def facts(side: str) -> tuple[Fact, ...]:
+        return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
+
+    return Contradiction(
+        number,
+        facts("insertions"),
+        facts("base"),
+        tuple(raw["axioms"]),
+        sentence,
+        tuple(raw.get("keys", ())),
+        effect_of(raw),
+        _remarks(raw),
+    )
+
+
+def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
+    return Left(
+        raw["kind"],
+        raw["message"],
+        Place(raw.get("source", ""), raw.get("line", 0)),
+        raw.get("text", ""),
+        raw.get("hint", ""),
+        raw.get("count", 1),
+        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE,
+    )
+
+
+def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    found = []
+    if raw.get("minimal") is False:
+        found.append("Time ran out while this was narrowed down: not everything listed need be part of the contradiction.")
+    judgement = raw.get("judgement", {})
+    owner, until, why = (judgement.get(key, "") for key in ("owner", "expires", "reason"))
+    if judgement.get("expired"):
+        found.append(f"A waiver of {owner} ended on {until}: {why}")
+    elif owner:
+        found.append(f"Waived by {owner} until {until}: {why}")
+    elif effect_of(raw) != FAIL:
+        found.append(_EFFECTS.get(effect_of(raw), effect_of(raw)))
+    return tuple(found)
+
+
+_EFFECTS = {
+    "warn": "A warning, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
+    "info": "For information, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
+    "known": "Known: with a fact that was set aside in the store before.",
+}

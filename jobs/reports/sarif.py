@@ -1,0 +1,179 @@
+"""A report as SARIF 2.1.0, for code hosts and editors: a rule for each cause, a result for each contradiction.
+
+Hosts cap what they take in, so that no more than `PER_RULE` results of a rule and `RESULTS` in all are written; what was left out
+is told by a notification.
+
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote
+
+from jobs.reports.report import Contradiction, Fact, Left, Place, Report
+from jobs.reports.words import RULES, bucket, headline, lead
+from jobs.visible import visible
+from shiq.explanation import Group
+from shiq.verdict import KINDS, Verdict
+
+PER_RULE: Final = 50
+RESULTS: Final = 1000
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+#: Of relatedLocations of one result; characters of a message.
+_RELATED, _CHARACTERS = 20, 1000
+_LEVELS: Final = {"warn": "warning", "info": "note"}
+
+
+def sarif(report: Report) -> str:
+    """The document."""
+    shown = _shown(report.causes)
+    kinds = list(dict.fromkeys(left.kind for left in report.leftovers))
+    rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [_kind_rule(kind) for kind in kinds]
+    index = {rule["id"]: i for i, rule in enumerate(rules)}
+    results = [
+        _result(report.contradiction(i), group.pattern.id, index[group.pattern.id])
+        for group in report.causes
+        for i in shown.get(group.pattern.id, ())
+    ]
+    room = max(0, RESULTS - len(results))
+    results += [_left(left, index[f"leftover/{left.kind}"]) for left in report.leftovers[:room]]
+    hidden = len(report.conflicts) + len(report.leftovers) - len(results)
+    notes = [_note("note" if report.verdict is not Verdict.UNDETERMINED else "error", f"{headline(report)} {lead(report)}")]
+    if report.reason:
+        notes.append(_note("warning", report.reason))
+    if hidden:
+        notes.append(_note("note", f"{hidden:,} results are left out here; the JSON has them all."))
+    driver: dict[str, Any] = {"name": "shiq", "rules": rules}
+    if report.about.get("shiq"):
+        driver["semanticVersion"] = str(report.about["shiq"])
+    document = {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                # Whether the question was answered; what the answer is, the results say.
+                "invocations": [
+                    {
+                        "executionSuccessful": report.verdict is not Verdict.UNDETERMINED,
+                        "toolExecutionNotifications": notes,
+                        **({"endTimeUtc": report.about["made"]} if report.about.get("made") else {}),
+                    }
+                ],
+                "results": results,
+                "columnKind": "unicodeCodePoints",
+                "properties": {"verdict": report.verdict.value, **({"decision": report.decision} if report.decision else {})},
+            }
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _shown(causes: Sequence[Group]) -> dict[str, tuple[int, ...]]:
+    """The contradictions to write, by pattern: every cause before many of one."""
+    shown: dict[str, tuple[int, ...]] = {}
+    left = RESULTS
+    share = max(1, min(PER_RULE, RESULTS // max(1, len(causes))))
+    for group in causes[:RESULTS]:
+        shown[group.pattern.id] = group.conflicts[: min(share, left)]
+        left -= len(shown[group.pattern.id])
+    return shown
+
+
+def _rule(group: Group) -> dict[str, Any]:
+    pattern = group.pattern
+    rules = "\n".join(visible(x) for x in pattern.manchester)
+    said = RULES.get(pattern.rule)
+    return {
+        "id": pattern.id,
+        "name": _name(pattern.rule or "contradiction"),
+        "shortDescription": {"text": _text(pattern.title or pattern.id)},
+        "fullDescription": {"text": _text(pattern.sentence or pattern.title or pattern.id)},
+        "help": {"text": f"The ontology says:\n{rules}" + (f"\nOWL 2 RL rule {pattern.rule}: {said}." if said else "")},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"contradictions": len(group.conflicts), **({"owl2rl": pattern.rule} if pattern.rule else {})},
+    }
+
+
+def _kind_rule(kind: str) -> dict[str, Any]:
+    return {
+        "id": f"leftover/{kind}",
+        "name": _name(kind),
+        "shortDescription": {"text": _text(bucket(f"leftover:{kind}"))},
+        "fullDescription": {"text": _text(KINDS.get(kind, kind))},
+        "defaultConfiguration": {"level": "warning"},
+    }
+
+
+def _result(found: Contradiction, rule: str, index: int) -> dict[str, Any]:
+    new = [*_locations(found.insertions)]
+    old = [*_locations(found.base)]
+    main = (new or old)[:1]
+    related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
+    parts = [*(f.text for f in found.insertions), "", *(f.text for f in found.base), "", *found.axioms]
+    fingerprint = hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return {
+        "ruleId": rule,
+        "ruleIndex": index,
+        "level": _LEVELS.get(found.effect, "error"),
+        "message": {"text": _text(found.sentence)},
+        **({"suppressions": [_suppression(found)]} if found.effect in ("waived", "known") else {}),
+        **({"locations": main} if main else {}),
+        **({"relatedLocations": [{"id": i, **place} for i, place in enumerate(related)]} if related else {}),
+        "partialFingerprints": {"shiqConflict/v1": fingerprint},
+        "properties": {"insertions": [visible(f.text) for f in found.insertions[:_RELATED]]},
+    }
+
+
+def _suppression(found: Contradiction) -> dict[str, Any]:
+    return {"kind": "external", "status": "accepted", "justification": _text(" ".join(found.remarks))}
+
+
+def _left(left: Left, index: int) -> dict[str, Any]:
+    kind = f"leftover/{left.kind}"
+    said = left.message + (f" ({left.hint})" if left.hint else "") + (f" × {left.count:,}" if left.count > 1 else "")
+    digest = hashlib.sha256("\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")).hexdigest()
+    return {
+        "ruleId": kind,
+        "ruleIndex": index,
+        "level": "warning" if left.blocks else "note",
+        "message": {"text": _text(said)},
+        **({"locations": [_location(left.place, left.text)]} if left.place.source else {}),
+        "partialFingerprints": {"shiqLeftover/v1": digest},
+    }
+
+
+def _locations(facts: Iterable[Fact]) -> Iterable[dict[str, Any]]:
+    return (_location(place, fact.text) for fact in facts for place in fact.places)
+
+
+def _location(place: Place, text: str) -> dict[str, Any]:
+    region = {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}} if place.line else {}
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(place.source)}, **region},
+        "message": {"text": _text(text or place.source)},
+    }
+
+
+def _uri(source: str) -> str:
+    """A path as a URI reference: relative ones stay relative, so that a host finds them in its checkout."""
+    path = PurePath(source)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/@,;=+$!*'()~-._")
+
+
+def _note(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": _text(text)}}
+
+
+def _name(text: str) -> str:
+    return "".join(part.capitalize() for part in text.replace("_", "-").split("-"))
+
+
+def _text(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= _CHARACTERS else f"{shown[: _CHARACTERS - 1]}…"

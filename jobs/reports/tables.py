@@ -1,0 +1,114 @@
+"""A report as Parquet tables, for notebooks, warehouses and boards: everything, nothing capped.
+
+Tables join by `conflict` (a number, from 1) and `pattern`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from jobs.reports.report import Report
+
+_TEXT: Final = pa.string()
+_NUMBER: Final = pa.int64()
+_STRINGS: Final = pa.list_(pa.string())
+
+#: Columns by table. side: insertions, base or axioms; line: 1-based, 0 where it is not known.
+COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "conflicts": {
+        "conflict": _NUMBER,
+        "pattern": _TEXT,
+        "rule": _TEXT,
+        "origin": _TEXT,
+        "effect": _TEXT,
+        "insertions": _NUMBER,
+        "base": _NUMBER,
+        "axioms": _NUMBER,
+        "sentence": _TEXT,
+        "keys": _STRINGS,
+    },
+    "assertions": {"conflict": _NUMBER, "side": _TEXT, "place": _NUMBER, "text": _TEXT, "source": _TEXT, "line": _NUMBER},
+    "groups": {
+        "pattern": _TEXT,
+        "rule": _TEXT,
+        "title": _TEXT,
+        "sentence": _TEXT,
+        "conflicts": _NUMBER,
+        "axioms": _STRINGS,
+        "manchester": _STRINGS,
+    },
+    "leftovers": {
+        "kind": _TEXT,
+        "message": _TEXT,
+        "source": _TEXT,
+        "line": _NUMBER,
+        "text": _TEXT,
+        "hint": _TEXT,
+        "count": _NUMBER,
+        "blocks": pa.bool_(),
+    },
+    "set_aside": {
+        "source": _TEXT,
+        "line": _NUMBER,
+        "text": _TEXT,
+        "reason": _TEXT,
+        "conflicts": pa.list_(pa.int64()),
+        "tolerated": pa.bool_(),
+    },
+}
+
+
+def tables(report: Report) -> dict[str, bytes]:
+    """Each table as a Parquet file, by name; a table may be empty."""
+    made = {name: _columns(name) for name in COLUMNS}
+    for group in report.causes:
+        p = group.pattern
+        _add(made["groups"], p.id, p.rule, p.title, p.sentence, len(group.conflicts), list(p.axioms), list(p.manchester))
+    patterns = {i: group.pattern for group in report.causes for i in group.conflicts}
+    for i, raw in enumerate(report.conflicts):
+        found, pattern = report.contradiction(i), patterns[i]
+        sizes = len(found.insertions), len(found.base), len(found.axioms)
+        kind = raw.get("origin", "insertions"), found.effect
+        _add(made["conflicts"], i + 1, pattern.id, pattern.rule, *kind, *sizes, found.sentence, list(found.keys))
+        for side, facts in (("insertions", found.insertions), ("base", found.base)):
+            for place, fact in enumerate(facts):
+                for at in fact.places or (None,):
+                    source, line = (at.source, at.line) if at else ("", 0)
+                    _add(made["assertions"], i + 1, side, place, fact.text, source, line)
+        for place, axiom in enumerate(found.axioms):
+            _add(made["assertions"], i + 1, "axioms", place, axiom, "", 0)
+    for x in report.leftovers:
+        _add(made["leftovers"], x.kind, x.message, x.place.source, x.place.line, x.text, x.hint, x.count, x.blocks)
+    for lines, tolerated in ((report.set_aside, False), (report.tolerated, True)):
+        for y in lines:
+            _add(made["set_aside"], y.place.source, y.place.line, y.text, y.reason, list(y.conflicts), tolerated)
+    return {name: _parquet(name, columns) for name, columns in made.items()}
+
+
+def _columns(name: str) -> dict[str, list[Any]]:
+    return {column: [] for column in COLUMNS[name]}
+
+
+def _add(columns: dict[str, list[Any]], *row: object) -> None:
+    for column, value in zip(columns.values(), row, strict=True):
+        column.append(value)
+
+
+def _parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
+    kinds = COLUMNS[name]
+    arrays = [pa.array(map(_storable, columns[c]), kind) for c, kind in kinds.items()]
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, names=list(kinds)), buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _storable(value: Any) -> Any:
+    """Text that UTF-8 can write."""
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) and not value.isascii() else value

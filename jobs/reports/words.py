@@ -1,0 +1,322 @@
+"""A report in words, for people who know their data and no logic. Plain text; every format escapes it by itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
+from shiq.verdict import KINDS, Verdict
+
+#: What the buckets of the ledger are called.
+BUCKETS: Final = {
+    "assertion": "facts",
+    "axiom": "rules of the ontology",
+    "annotation": "annotations (labels, comments and the like: no logical meaning)",
+    "declaration": "declarations of names",
+    "expression": "parts of rules and of class expressions",
+    "header": "ontology headers",
+}
+#: What the rules of OWL 2 RL say, by their ids.
+RULES: Final = {
+    "cax-dw": "nothing may belong to two classes that exclude each other",
+    "cax-adc": "nothing may belong to two classes that exclude each other",
+    "cls-com": "nothing may belong to a class and to its opposite",
+    "cls-nothing2": "nothing may belong to a class that must stay empty",
+    "cls-maxc1": "a relation that nothing may have",
+    "cls-maxc2": "at most one value is allowed",
+    "cls-maxqc1": "a relation that nothing may have",
+    "cls-maxqc2": "a relation that nothing may have",
+    "cls-maxqc3": "at most one value is allowed",
+    "cls-maxqc4": "at most one value is allowed",
+    "dt-diff": "two values that differ where there may be one",
+    "dt-not-type": "a value that its datatype does not have",
+    "eq-diff1": "the same, and different",
+    "eq-diff2": "the same, and different",
+    "eq-diff3": "the same, and different",
+    "prp-asyp": "a relation that may not hold both ways",
+    "prp-fp": "at most one value is allowed",
+    "prp-ifp": "a value that belongs to one thing only",
+    "prp-irp": "nothing may have this relation to itself",
+    "prp-npa1": "said to hold, and said not to hold",
+    "prp-npa2": "said to hold, and said not to hold",
+    "prp-pdw": "two relations that exclude each other",
+    "prp-adp": "two relations that exclude each other",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do; ``command``: how, at a shell."""
+
+    text: str
+    command: str = ""
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """``n`` things: "1 fact", "2 facts"."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def word(report: Report) -> str:
+    """The verdict, or the decision of a gate, in one word."""
+    return report.decision or report.verdict.value
+
+
+def tone(report: Report) -> str:
+    """``good``, ``bad`` or ``open``: how the answer is to be taken."""
+    if report.decision == "accepted" or (not report.decision and report.verdict is Verdict.CONSISTENT):
+        return "good"
+    return "bad" if report.verdict is Verdict.INCONSISTENT and report.decision != "split" else "open"
+
+
+def headline(report: Report) -> str:
+    """The answer, in one sentence."""
+    committed = report.result.get("committed", 0)
+    if report.command == GATE:
+        if report.decision == "split" and not report.document.get("accepted"):
+            return "Nothing of the batch was left to accept: all of it was set aside."
+        return {
+            "accepted": "The whole batch was accepted.",
+            "split": "A part of the batch was accepted, and the rest was set aside.",
+            "refused": "The batch was refused.",
+        }.get(report.decision, f"The batch was {report.decision}.")
+    if report.command in (CERTIFY, INDEX):
+        return {
+            Verdict.CONSISTENT: "The data is free of contradictions.",
+            Verdict.INCONSISTENT: "The data contradicts itself.",
+            Verdict.UNDETERMINED: "No verdict: nobody can say that this data is free of contradictions.",
+        }[report.verdict]
+    if report.verdict is Verdict.CONSISTENT:
+        return "The batch was added: nothing contradicts." if committed else "The batch can be added: nothing contradicts."
+    if report.verdict is Verdict.INCONSISTENT:
+        return "The knowledge base contradicts itself already." if _base_is_bad(report) else "The batch cannot be added."
+    return "No verdict: do not add the batch yet."
+
+
+def lead(report: Report) -> str:
+    """What was found, in two or three sentences."""
+    s = report.statistics
+    known, new = s.get("assertions", 0), s.get("insertions", 0)
+    if report.command == GATE:
+        return _gate_lead(report)
+    if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
+        looked = f"{count(known, 'fact')} and the rules of the ontology were checked"
+    else:
+        looked = f"{count(new, 'new fact')} were checked against {count(known, 'known fact')} and the rules of the ontology"
+        looked = looked.replace("new fact were", "new fact was")
+    if report.verdict is Verdict.CONSISTENT:
+        added = report.result.get("committed", 0)
+        return f"{looked}. Everything was read, understood and decided." + (
+            f" The knowledge base is now at snapshot {added}." if added else ""
+        )
+    if report.verdict is Verdict.INCONSISTENT:
+        return f"{looked}. {_found(report)}"
+    return (
+        f"{looked}. No contradiction was found in what was understood; but not everything was read, understood and decided, and "
+        "without that there is no yes."
+    )
+
+
+def _gate_lead(report: Report) -> str:
+    accepted, aside = int(report.document.get("accepted", 0)), len(report.set_aside)
+    broken = sum(1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple"))
+    if report.decision == "refused":
+        said = f"Nothing of its {count(aside, 'line')} was taken in. "
+        if report.conflicts:
+            said += _found(report)
+        if report.result["verdict"] == Verdict.UNDETERMINED.value:
+            rest = "what is left without the culprits" if report.conflicts else "the batch"
+            said += f" Nobody can say that {rest} is free of contradictions: not everything was read, understood and decided."
+        return said.replace("  ", " ")
+    beside = f", {len(report.tolerated):,} kept beside by the policy" if report.tolerated else ""
+    said = f"{count(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
+    said += "What was accepted has been checked as it was written, and contradicts nothing. "
+    if report.document.get("dry_run"):
+        said = f"This was a dry run: nothing was written. {said}"
+    if report.conflicts:
+        said += _found(report)
+    if broken:
+        said += f" {count(broken, 'line')} could not be read."
+    committed = report.result.get("committed", 0)
+    return said.strip() + (f" The knowledge base is now at snapshot {committed}." if committed else "")
+
+
+def _found(report: Report) -> str:
+    n = len(report.conflicts)
+    if not n:
+        return "Contradictions were found, and none was explained: allow more time, or more conflicts."
+    said = count(n, "contradiction")
+    if len(report.causes) < n:
+        said += f" with {count(len(report.causes), 'cause')}"
+    said = f"{'At least ' if report.more or not report.result.get('conflicts_complete', True) else ''}{said} "
+    said += "was found" if n == 1 else "were found"
+    culprits = report.culprits
+    if culprits:
+        said += (
+            f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in {'it' if n == 1 else 'them'}"
+        )
+    said += "."
+    if report.more:
+        said += f" {count(report.more, 'more contradiction')} {'is' if report.more == 1 else 'are'} known and not explained here."
+    return said
+
+
+def _base_is_bad(report: Report) -> bool:
+    return bool(report.conflicts) and all(c.get("origin") == "base" for c in report.conflicts)
+
+
+# --- what to do -----------------------------------------------------------------------------------
+
+
+def steps(report: Report) -> tuple[Step, ...]:
+    """What to do next, the most useful first."""
+    if report.command == GATE:
+        return _after_gate(report)
+    if report.verdict is Verdict.CONSISTENT:
+        return _after_yes(report)
+    if report.verdict is Verdict.UNDETERMINED:
+        return _after_nothing(report)
+    if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
+        return (
+            Step("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
+            Step("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
+        )
+    split = [*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
+    found = [
+        Step(
+            "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
+        ),
+        Step("If a new fact is wrong: correct it in the file and line that is named, and check again."),
+        Step("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
+    ]
+    if report.about.get("store"):
+        found.append(Step("To take in tonight what contradicts nothing, and set the rest aside:", shlex.join(split)))
+    return tuple(found)
+
+
+def _after_yes(report: Report) -> tuple[Step, ...]:
+    if report.command in (CERTIFY, INDEX):
+        store = report.about.get("store")
+        said = "Batches can now be checked against it."
+        return (Step(said, shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])),) if store else ()
+    if report.result.get("committed", 0):
+        return (Step("Nothing. The batch is in the store."),)
+    if not report.about.get("store"):
+        return (Step("Nothing. The batch can be loaded."),)
+    return (Step("To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])),)
+
+
+def _after_nothing(report: Report) -> tuple[Step, ...]:
+    found = _open_kinds(report)
+    if report.evidence.get("undecided"):
+        reasoner = report.evidence.get("reasoner")
+        found.append(
+            Step(
+                "Some parts were not decided: give more time (--timeout) or memory (--heap)"
+                + (", or let HermiT try (--reasoner auto)." if reasoner == "own" else ".")
+            )
+        )
+    if "not certified" in report.reason:
+        certify = shlex.join(["shiq", "certify", "--store", str(report.about.get("store", "DIR"))])
+        found.append(Step("The knowledge base itself has no certificate that it is free of contradictions:", certify))
+    return tuple(found or [Step("The reason says what is missing.")])
+
+
+def _after_gate(report: Report) -> tuple[Step, ...]:
+    committed = report.result.get("committed", 0)
+    if report.decision == "accepted":
+        return (Step("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
+    again = shlex.join([*_called(report, GATE, "corrected.nt"), "--mode", "split", "--commit"])
+    found = []
+    if report.conflicts:
+        found.append(Step("Go through the causes below, and correct the new fact, the old one, or the rule."))
+    if report.decision == "refused" and (report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split"):
+        # Without its culprits the batch could still not be decided.
+        return (*found, *_after_nothing(report))
+    if report.decision == "refused":
+        split = shlex.join([*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "aside.nt"])
+        found.append(Step("To take in what contradicts nothing, and set only the rest aside:", split))
+    else:
+        found.append(Step("Then hand it in again:", again))
+    return tuple(found)
+
+
+def _open_kinds(report: Report) -> list[Step]:
+    """What to do about each kind of leftover that stands in the way."""
+    counts = Counter[str]()
+    for left in report.leftovers:
+        if left.blocks:
+            counts[left.kind] += left.count
+    return [
+        Step(
+            f"{n:,} × {kind}: {KINDS.get(kind, kind)}. Correct each where the table below says; or, if they are meant so, leave "
+            "them out of account, by your decision:",
+            shlex.join([*_called(report, report.command), "--allow", kind]),
+        )
+        for kind, n in counts.most_common()
+    ]
+
+
+def reasons(report: Report) -> tuple[str, ...]:
+    """The parts of the reason that no step tells: those about leftovers are told by what to do about them."""
+    told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
+    return tuple(part for part in report.reason.split("; ") if part and not any(start in part for start in told))
+
+
+def _called(report: Report, command: str, insertions: str = "") -> list[str]:
+    """The command line that asks ``command`` of the same inputs; ``insertions``: of others."""
+    about = report.about
+    found = ["shiq", command, *about.get("ontology", ())]
+    if command == INDEX:
+        return [*found, "--tbox", *about.get("tbox", ()), "--store", str(about.get("store", "DIR")), *about.get("abox", ())]
+    for name, option in (("store", "--store"), ("tbox", "--tbox"), ("abox", "--abox"), ("insertions", "--insert")):
+        if name == "insertions" and insertions:
+            found += [option, insertions]
+            continue
+        given = about.get(name) or ()
+        for value in [given] if isinstance(given, str) else given:
+            found += [option, str(value)]
+    for value in () if insertions else about.get("deletions") or ():
+        found += ["--delete", str(value)]
+    return found if about else ["shiq", command, "--store", "DIR", "--insert", "FILE"]
+
+
+def _deleting(report: Report) -> str:
+    return shlex.join([*_called(report, CHECK), "--delete", "wrong.nt"])
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def bucket(name: str) -> str:
+    """What a bucket of the ledger holds."""
+    kind = name.removeprefix("leftover:")
+    if kind != name:
+        return f"not understood: {kind}"
+    return BUCKETS.get(name, name.replace("-", " "))
+
+
+def inputs(report: Report) -> Sequence[tuple[str, str]]:
+    """What was asked: (what, which)."""
+    names = {
+        "store": "knowledge base",
+        "snapshot": "snapshot",
+        "tbox": "ontology",
+        "ontology": "ontology and data",
+        "abox": "known facts",
+        "insertions": "new facts",
+        "deletions": "deleted facts",
+        "mode": "mode",
+        "unit": "set aside together",
+        "policy": "policy",
+    }
+    found = []
+    for key, title in names.items():
+        given = report.about.get(key)
+        if given:
+            found.append((title, ", ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)))
+    return found

@@ -1,0 +1,122 @@
+"""Writing reports: which formats, where, and the JSON last, so that who waits for it finds the others there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from jobs.files import json_text, write_whole
+from jobs.reports.html import page
+from jobs.reports.junit import junit
+from jobs.reports.markdown import markdown
+from jobs.reports.report import Report, report_of
+from jobs.reports.sarif import sarif
+from jobs.reports.schema import problems
+from jobs.reports.tables import tables
+from shiq.errors import InputError, OperationalError, UsageError
+
+#: What a report can be written as, by the end of its file's name.
+FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
+    ".html": page,
+    ".md": markdown,
+    ".sarif": sarif,
+    ".junit.xml": junit,
+    ".json": lambda report: json_text(report.document),
+}
+#: A folder with all of them.
+FOLDER: Final = "/"
+#: In a folder: the answer itself, and the tables.
+VERDICT, TABLES = "verdict.json", "tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where to write what: ``format`` is a key of `FORMATS`, or `FOLDER`."""
+
+    path: Path
+    format: str
+
+    @property
+    def answer(self) -> Path | None:
+        """The JSON file that this target writes, if it does."""
+        return self.path / VERDICT if self.format == FOLDER else self.path if self.format == ".json" else None
+
+
+def target_of(name: str) -> Target:
+    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or has no end.
+
+    Raises: UsageError for an end that is not known.
+    """
+    path = Path(name)
+    if name.endswith("/") or path.is_dir():
+        return Target(path, FOLDER)
+    for end in sorted(FORMATS, key=len, reverse=True):
+        if path.name.lower().endswith(end) and path.name.lower() != end:
+            return Target(path, end)
+    if not path.suffix:
+        return Target(path, FOLDER)
+    raise UsageError(
+        f"{name}: no report has a name that ends so",
+        f"Known: {', '.join(FORMATS)}; or a folder, with a slash at its end, for all.",
+    )
+
+
+def prepare(targets: Iterable[Target]) -> None:
+    """Sees before the work that reports can be written after it, and takes away the answers of an earlier run, which must not be
+    taken for this one's. Raises: OperationalError."""
+    for target in targets:
+        folder = target.path if target.format == FOLDER else target.path.parent
+        try:
+            if target.format == FOLDER:
+                (folder / TABLES).mkdir(parents=True, exist_ok=True)
+            elif not folder.is_dir():
+                raise OperationalError(f"{target.path}: there is no folder {folder}", "Make it first, or name another.")
+            answer = target.answer
+            if answer is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    answer.unlink()
+        except OSError as error:
+            raise OperationalError(f"{target.path}: cannot be written ({error.strerror})", "Name another place.") from error
+
+
+def write_reports(document: Mapping[str, Any], targets: Sequence[Target]) -> None:
+    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON after all others.
+
+    Raises: OperationalError.
+    """
+    if not targets:
+        return
+    report = report_of(document)
+    for target in targets:
+        if target.format == FOLDER:
+            _write_folder(report, target.path)
+        elif target.answer is None:
+            write_whole(target.path, FORMATS[target.format](report))
+    for target in targets:
+        if target.answer is not None:
+            write_whole(target.answer, FORMATS[".json"](report))
+
+
+def _write_folder(report: Report, folder: Path) -> None:
+    for end, text in FORMATS.items():
+        if end != ".json":
+            write_whole(folder / f"report{end}", text(report))
+    for name, data in tables(report).items():
+        write_whole(folder / TABLES / f"{name}.parquet", data)
+
+
+def read_answer(path: Path) -> dict[str, Any]:
+    """The answer that a command wrote as JSON. Raises: InputError."""
+    remedy = "Name a file that shiq check, certify, index or gate wrote with --json or --report."
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: {error}", remedy) from error
+    wrong = problems(document)
+    if wrong:
+        raise InputError(f"{path} is no answer that can be read: {'; '.join(wrong[:3])}", remedy)
+    return dict(document)
