@@ -201,6 +201,8 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
             assert code == 1
             assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
             assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
+            assert said["conflicts"][0]["graphs"] == ["<urn:g1>", "_:i1.0.g"]  # type: ignore[index]
+            assert said["conflicts"][0]["places"][0][0]["source"].endswith(f"/{name}")  # type: ignore[index]
             assert said["result"]["statistics"]["insertions"] == len(set(batch)) - len(aside)  # type: ignore[index]
     assert gate(kg, batch[2:3], name="batch.nq")[:2] == (0, batch[2].encode() + b"\n")
 

@@ -76,8 +76,8 @@ def read_lines(name: str, file: int = 0) -> list[Line]:
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` is N-Triples, which a check reads as it stands."""
-    return _LINE_FORMATS.get(Path(_PACKED.sub("", name)).suffix.lower()) == ox.RdfFormat.N_TRIPLES
+    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
+    return Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
 
 
 def bare_name(name: str) -> str:
@@ -96,16 +96,13 @@ def text_of(lines: Iterable[Line]) -> bytes:
     return b"".join([part if part.endswith(b"\n") else part + b"\n" for part in parts[:-1]] + parts[-1:])
 
 
-def plain_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file as N-Triples, each at the number that it has in its file, so that messages name the right place."""
+def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
+    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place."""
     at = 0
     for line in lines:
         yield b"\n" * (line.number - at - 1)
         at = line.number
-        if line.triple:
-            yield " ".join((*line.triple, ".\n")).encode()
-        else:
-            yield line.raw.rstrip(b"\r\n") + b"\n"
+        yield line.raw if line.raw.endswith(b"\n") else line.raw + b"\n"
 
 
 def read_triple(text: bytes) -> Triple | None:
