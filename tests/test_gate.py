@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -64,7 +65,7 @@ def gate(
     """Exit code, accepted, quarantine, JSON."""
     folder = kg.parent
     data = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
-    (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (folder / name).write_bytes(PACKED.get(name[-4:], bytes)(data))
     sides = ["--accepted", folder / "good.nt", "--quarantine", folder / "bad.nt", "--json", folder / "v.json", "-q"]
     result = run("gate", "--store", kg, "--insert", folder / name, *sides, "--reasoner", "own", *more)
     assert result.exception is None, result.exception
@@ -76,6 +77,7 @@ def lines_of(data: bytes) -> list[str]:
     return data.decode().splitlines()
 
 
+PACKED = {"t.gz": gzip.compress, "q.gz": gzip.compress, ".bz2": bz2.compress}
 GOOD = [a("ann", "Cat"), t("ann", "likes", "tom"), "# a comment"]
 BAD = [a("rex", "Cat"), t("ann", "likes", "rex")]
 
@@ -143,7 +145,7 @@ def test_what_goes_with_a_culprit(kg: Path, unit: str, aside: set[int]) -> None:
 
 def test_bytes_are_kept(kg: Path) -> None:
     data = "\r\n".join([*GOOD, *BAD, a("ann", "Cat")]).encode()
-    for name in ("batch.nt", "batch.nt.gz"):
+    for name in ("batch.nt", "batch.nt.gz", "batch.nt.bz2"):
         _, good, bad, _ = gate(kg, data, "--mode", "split", name=name)
         assert Counter((good + b"\n" + bad).split(b"\n")) - Counter({b"": 9}) == Counter(data.split(b"\n"))
 
@@ -201,6 +203,8 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
             assert code == 1
             assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
             assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
+            assert said["conflicts"][0]["graphs"] == ["<urn:g1>", "_:i1.0.g"]  # type: ignore[index]
+            assert said["conflicts"][0]["places"][0][0]["source"].endswith(f"/{name}")  # type: ignore[index]
             assert said["result"]["statistics"]["insertions"] == len(set(batch)) - len(aside)  # type: ignore[index]
     assert gate(kg, batch[2:3], name="batch.nq")[:2] == (0, batch[2].encode() + b"\n")
 

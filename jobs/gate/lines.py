@@ -6,7 +6,6 @@ their triples become N-Quads lines here, with blank nodes named in the order in 
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,12 +15,15 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from shiq.errors import InputError, UsageError
+from shiq.formats import Format
 from shiq.ntriples import blank_term
+from shiq.packed import MAGIC_BYTES, SUFFIXES, packing_of
+from shiq.sources import FileSource
 
 #: What a line says: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
 
-_PACKED: Final = re.compile(r"\.gz\Z", re.IGNORECASE)
+_PACKED: Final = re.compile(rf"({'|'.join(map(re.escape, SUFFIXES))})\Z", re.IGNORECASE)
 _LINE_FORMATS: Final = {
     ".nt": ox.RdfFormat.N_TRIPLES,
     ".ntriples": ox.RdfFormat.N_TRIPLES,
@@ -70,14 +72,15 @@ def read_lines(name: str, file: int = 0) -> list[Line]:
         return _of_document(name, file, _DOCUMENTS[suffix])
     raise UsageError(
         f"{name}: not a syntax that the gate knows by its name",
-        f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz. One line is one triple in N-Triples (.nt) and "
+        f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also packed ({', '.join(SUFFIXES)})."
+        " One line is one triple in N-Triples (.nt) and "
         "N-Quads (.nq) alone; others come out as N-Quads.",
     )
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` is N-Triples, which a check reads as it stands."""
-    return _LINE_FORMATS.get(Path(_PACKED.sub("", name)).suffix.lower()) == ox.RdfFormat.N_TRIPLES
+    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
+    return Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
 
 
 def bare_name(name: str) -> str:
@@ -96,16 +99,13 @@ def text_of(lines: Iterable[Line]) -> bytes:
     return b"".join([part if part.endswith(b"\n") else part + b"\n" for part in parts[:-1]] + parts[-1:])
 
 
-def plain_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file as N-Triples, each at the number that it has in its file, so that messages name the right place."""
+def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
+    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place."""
     at = 0
     for line in lines:
         yield b"\n" * (line.number - at - 1)
         at = line.number
-        if line.triple:
-            yield " ".join((*line.triple, ".\n")).encode()
-        else:
-            yield line.raw.rstrip(b"\r\n") + b"\n"
+        yield line.raw if line.raw.endswith(b"\n") else line.raw + b"\n"
 
 
 def read_triple(text: bytes) -> Triple | None:
@@ -145,11 +145,13 @@ def file_of(text: str) -> int:
 
 
 def _content(name: str) -> bytes:
+    """The file ``name``, unpacked within `shiq.limits`. Raises: InputError."""
     try:
-        data = Path(name).read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError) as error:
-        raise InputError(f"{name}: {error}", "Name a file that can be read.") from error
+        with Path(name).open("rb") as stream:
+            packing = packing_of(stream.read(MAGIC_BYTES))
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}", "Name a file that can be read.") from error
+    return FileSource(name, Path(name), Format.NTRIPLES, packing).read()
 
 
 def _split(text: bytes) -> list[bytes]:
