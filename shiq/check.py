@@ -23,6 +23,7 @@ from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
+from shiq.aside import Aside, told_aside
 from shiq.catalog import Catalog, read_catalog
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
@@ -57,6 +58,12 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
+
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+Approval = Callable[[Result], "Collection[Aside] | None"]
 
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
@@ -276,11 +283,11 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
     with _reasoner(options) as asked:
         clock = Clock()
         with keeper.open_store(path) as opened:
-            checked, is_completed = opened.identity, opened.is_completed
+            checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             now = _own_reading(opened) if tbox is None else _read_again(opened, _sources(tbox), options)
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
-        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
+        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside, *told_aside(asides))
         prepared, result = _prepared(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
@@ -308,11 +315,14 @@ def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     return Session(Path(path), snapshot)
 
 
-def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
+def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. Settings as in `check_insertions`."""
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
+    `check_insertions`."""
     options = Options(**_settings(settings))
     if options.engine in BUILDERS:
+        if repair:
+            raise UsageError(f"the engine {options.engine} sets nothing aside", "Build the store with the engine local.")
         return _index_far(tbox, abox, Path(store), options)
     with _reasoner(options) as asked:
         clock = Clock()
@@ -322,7 +332,12 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        prepared, result = _prepared(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        asides: tuple[Aside, ...] = ()
+        if repair:
+            given_abox, asides = repair(ontology, given_abox, asked)
+            clock.stage("setting conflicts aside")
+        told = (*of_tbox, *of_data, *told_aside(asides))
+        prepared, result = _prepared(ontology, given_abox, told, ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -331,6 +346,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            asides=asides,
             labels=ontology.labels,
             prepared=prepared,
         )
@@ -374,10 +390,12 @@ class Session:
         *,
         options: Options | None = None,
         commit: bool = False,
+        before_commit: Approval | None = None,
         **settings: Any,
     ) -> Result:
         """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
 
         Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
         snapshot by its number.
@@ -411,9 +429,12 @@ class Session:
             result = _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
         else:
             result = _decided(base, batch, options, decider, clock)
-        return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
+        if result.verdict is not Verdict.CONSISTENT:
+            return result
+        asides = before_commit(result) if before_commit else ()
+        return result if asides is None else self._commit(batch, result, options, clock, asides)
 
-    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
+    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)
         opened, self._store = self._store, None
         self._forget()
@@ -426,6 +447,7 @@ class Session:
                 certificate=_certificate(result, options),
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
+                asides=asides,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -433,6 +455,26 @@ class Session:
         clock.stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data of the store and is set aside, since it contradicts."""
+        return tuple(self._store.asides)
+
+    @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
+    def tbox_hash(self) -> str:
+        return str(self._store.tbox_hash)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares."""
+        found: tuple[str, int] = self._store.identity
+        return found
 
     def knowledge_base(self, engine: str) -> KnowledgeBase:
         """The store as ``engine`` holds it for this session."""
@@ -451,7 +493,7 @@ class Session:
         return Base(
             self._store.tbox,
             self.knowledge_base(options.engine),
-            tuple(self._store.leftovers),
+            (*self._store.leftovers, *told_aside(self._store.asides)),
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
             f"{self._store.snapshot}.",
@@ -777,28 +819,28 @@ class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
     def __init__(self, add_set: Sized) -> None:
-        self._add_set = add_set
+        self.add_set = add_set
         self._items: list[Assertion] | None = None
 
     def _all(self) -> list[Assertion]:
         if self._items is None:
-            self._items = list(self._add_set.kept())
+            self._items = list(self.add_set.kept())
         return self._items
 
     def __getitem__(self, i: Any) -> Any:
         return self._all()[i]
 
     def __len__(self) -> int:
-        return self._add_set.size
+        return self.add_set.size
 
     @property
     def patch(self) -> Any:
         """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
-        return getattr(self._add_set, "patch", None)
+        return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
         """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
-        make = getattr(self._add_set, "frame", None)
+        make = getattr(self.add_set, "frame", None)
         if make is None:
             raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
         return make()

@@ -79,6 +79,16 @@ class LocalAddSet:
             found.setdefault(e, []).append(term)
         return {e: (terms[0],) if len(terms) == 1 else tuple(sorted(terms)) for e, terms in found.items()}
 
+    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `abox_ops.identities.Merging`."""
+        graph = self.found.graph
+        grown = np.flatnonzero(np.bincount(graph.rep, minlength=len(graph)) > 1)
+        element, node = graph.nodes_of(grown)
+        parts: dict[int, dict[int, list[str]]] = {}
+        for e, key, term in zip(element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)):
+            parts.setdefault(e, {}).setdefault(key, []).append(term)
+        return [tuple(tuple(sorted(part)) for part in found.values()) for found in parts.values() if len(found) > 1]
+
     # --- modules -----------------------------------------------------------------------------------
 
     @cached_property
