@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import random
 import shutil
@@ -16,6 +17,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from click.testing import CliRunner, Result
 
@@ -242,6 +245,25 @@ def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
     assert gate(kg, texts[name].encode(), "--mode", "split", name=name)[1] == good
 
 
+def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
+    rows = [*(line[:-2].split(" ", 2) for line in (*GOOD[:2], *BAD)), [None, TYPE, f"<{PREFIX}Cat>"]]
+    table = pa.table({**{name: [row[i] for row in rows] for i, name in enumerate("spo")}, "key": [*range(len(rows))]})
+    pq.write_table(table, kg.parent / "batch.parquet")
+    content = (kg.parent / "batch.parquet").read_bytes()
+    code, good, bad, said = gate(kg, content, "--mode", "split", name="batch.parquet")
+    assert (code, sorted(lines_of(good))) == (1, sorted(GOOD[:2]))
+    assert [line for line in lines_of(bad) if not line.startswith("? ")] == BAD
+    assert f"a row without s (row key {len(rows) - 1})" in json.dumps(said)
+
+
+def test_packed_lines_and_a_byte_order_mark(kg: Path) -> None:
+    text = "\ufeff" + "".join(f"{line}\n" for line in (*GOOD, *BAD))
+    code, good, bad, _ = gate(kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz")
+    assert (code, sorted(lines_of(good)), sorted(lines_of(bad))) == (1, sorted(GOOD), sorted(BAD))
+    code, good, bad, _ = gate(kg, text.encode(), "--mode", "split", name="batch.nt")
+    assert (code, len(lines_of(good)), len(lines_of(bad))) == (1, len(GOOD), len(BAD))
+
+
 def test_a_dry_run_writes_nothing(kg: Path) -> None:
     (kg.parent / "batch.nt").write_text("\n".join([*GOOD, *BAD]))
     sides = ["--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt"]
@@ -323,7 +345,11 @@ def test_wrong_use(kg: Path) -> None:
     assert "N-Triples" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ofn").exception)
     assert "none.nt" in str(run("gate", "--store", kg, "--insert", kg.parent / "none.nt").exception)
     (kg.parent / "b.ttl").write_text("no turtle")
+    assert "not Turtle" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.ttl").write_text(f"<urn:a> a <{PREFIX}Cat> .\n<urn:a> a .")
     assert "Mend the file" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.jsonld").write_text(json.dumps({"@id": "urn:a", "@type": f"{PREFIX}Cat", "dropped": "x"}))
+    assert "no context says what 'dropped' means" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.jsonld").exception)
     (kg.parent / "b.rdf").write_text('<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;">]><x>&b;</x>')
     assert "entity" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.rdf").exception)
     assert run("gate", "--store", kg).exception is not None
