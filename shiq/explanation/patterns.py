@@ -197,7 +197,7 @@ def _from(proof: Proof, facts: Sequence[Fact]) -> Proof:
 
 
 def _cut(proof: Proof) -> list[Fact]:
-    """The facts below the contradiction: named classes one inclusion away from it, or given by a domain or a range, else what was
+    """The facts below the contradiction: named classes one inclusion away from it, or given by a domain or range, else what was
     asserted."""
     steps = {step.fact: step for step in proof.steps}
     found: dict[Fact, None] = {}
@@ -209,11 +209,9 @@ def _cut(proof: Proof) -> list[Fact]:
             continue
         seen.add(entry)
         step = steps[fact]
-        named = isinstance(fact, ClassAssertion) and _could_be_asserted(fact)
-        is_included = step.rule in ("cax-sco", "cax-eqc1")
-    """The facts below the contradiction: named classes one inclusion away from it, or given by a domain or range, else what was
-            named and (step.rule in ("prp-dom", "prp-rng") or (is_included and not is_direct))
-        ):
+        is_named = isinstance(fact, ClassAssertion) and _could_be_asserted(fact)
+        is_entry = step.rule in ("prp-dom", "prp-rng") or (step.rule in ("cax-sco", "cax-eqc1") and not is_direct)
+        if not (step.premises or step.axiom) or (is_named and is_entry):
             found[fact] = None
         else:
             stack.extend((premise, False) for premise in reversed(step.premises))
