@@ -78,7 +78,10 @@ class KnowledgeBase(Protocol):
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):
-    """A knowledge base whose engine has the criterion `model` (THEORY.md 3)."""
+    """A knowledge base whose engine has the criterion `model` (THEORY.md 3). ``is_completed``: whether the certified completion
+    of A is known, so that a check need not begin by looking at all of A."""
+
+    is_completed: bool
 
     def patched(
         self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ import click
 
 import shiq
 from jobs.evaluation.generation import GenerationReport, Progress
-from jobs.gate import MODES, UNITS
+from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides
 from jobs.progress import ProgressLine
 from jobs.text import gated_text, report_text, result_text, simplified_text
 from shiq.check import BUILDERS, ENGINES
@@ -74,6 +75,11 @@ def common(command: F) -> F:
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
+                "--catalog",
+                metavar="FILE",
+                help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
+            ),
+            click.option(
                 "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
             ),
             click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
@@ -95,11 +101,11 @@ def common(command: F) -> F:
 
 criterion_option = click.option(
     "--criterion",
-    type=Nearest(["clausal", "model", "definition7", "none"]),
-    default="clausal",
+    type=Nearest(["auto", "clausal", "model", "definition7", "none"]),
+    default="auto",
     show_default=True,
-    help="Which part of the data the check looks at: clausal, model (least; engine memory only), definition7 (as published), "
-    "none (all of it).",
+    help="Which part of the data the check looks at: model (least: the model that certified the store is patched; engines local "
+    "and memory), clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
 )
 engine_option = click.option(
     "--engine",
@@ -175,6 +181,14 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
 @click.option("--store", "-s", required=True, help="Directory of the store; made, or replaced atomically.")
 @click.argument("abox", nargs=-1)
 @click.option(
+    "--set-aside-known",
+    "known_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
+    "and why in FILE.why.json; the store keeps it as well.",
+)
+@click.option(
     "--engine",
     type=Nearest(["local", *BUILDERS]),
     default="local",
@@ -183,11 +197,21 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
 )
 @master_option
 @common
-def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], **options: Any) -> int:
+def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: Path | None, **options: Any) -> int:
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
     from shiq.check import index as run
 
-    return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+    if known_file is None:
+        return _run(lambda settings: run(list(tbox), list(abox), store, **settings), options)
+    from jobs.gate.known import Repairing
+    from jobs.text import known_text
+
+    repair = Repairing(known_file)
+    is_text = options["json_file"] != "-"
+    code = _run(lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options)
+    if is_text and repair.known:
+        click.echo("\n" + known_text(repair.known))
+    return code
 
 
 @cli.command()
@@ -244,7 +268,15 @@ def check(
 
 @cli.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
-@click.option("--insert", "-i", "insertions", multiple=True, required=True, help="N-Triples file of insertions; repeatable.")
+@click.option(
+    "--insert",
+    "-i",
+    "insertions",
+    multiple=True,
+    required=True,
+    help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
+    "JSON-LD come out as N-Quads.",
+)
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option(
     "--mode",
@@ -258,10 +290,37 @@ def check(
     type=Nearest(UNITS),
     default="triple",
     show_default=True,
-    help="What is set aside with a culprit: it alone, all insertions with its subject, or its file.",
+    help="What is set aside with a culprit: it alone, all insertions with its subject, all of its named graph, or its file.",
 )
 @click.option("--accepted", type=click.Path(path_type=Path), metavar="FILE", help="Write the accepted lines there.")
-@click.option("--quarantine", type=click.Path(path_type=Path), metavar="FILE", help="Write the lines set aside there.")
+@click.option(
+    "--quarantine",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the lines set aside there, and why in FILE.why.json.",
+)
+@click.option(
+    "--tolerated",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the lines there that contradict and that the policy lets pass; else they go with the quarantine.",
+)
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Severities and waivers (TOML or JSON, docs/GATE.md): which conflicts do not hold the batch up.",
+)
+@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day that waivers are held against.")
+@click.option(
+    "--identities",
+    type=Nearest(IDENTITIES),
+    default="warn",
+    show_default=True,
+    help="Individuals that become equal by the batch: no word without -v, a warning, or set aside what makes them equal.",
+)
+@click.option("--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen; no side is written, the store stays, even with --commit.")
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
 @criterion_option
 @engine_option
@@ -272,11 +331,11 @@ def gate(
     store: str,
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
-    mode: str,
-    unit: str,
     accepted: Path | None,
     quarantine: Path | None,
-    commit: bool,
+    tolerated: Path | None,
+    policy: Path | None,
+    today: datetime | None,
     quiet: bool,
     verbose: bool,
     json_file: str | None,
@@ -288,16 +347,18 @@ def gate(
     shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
     """
     from jobs.gate import gate as run
-    from jobs.gate import write_sides
+    from jobs.gate import read_policy, write_sides
     from shiq.check import open_store as opened
 
+    day = (today or datetime.now(timezone.utc)).date()
+    said = read_policy(policy, day) if policy else Policy(today=day)
+    deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
     progress = ProgressLine(_level(quiet, verbose))
     try:
         with opened(store) as session:
-            gated = run(session, insertions, deletions, mode=mode, unit=unit, commit=commit, progress=progress, **options)
+            gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
     finally:
         progress.close()
-    write_sides(gated, accepted, quarantine)
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
     _write_json(json_file, gated.to_dict())
@@ -307,12 +368,16 @@ def gate(
 @cli.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @snapshot_option
-def export(store: str, snapshot: int | None) -> int:
+@click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
+def export(store: str, snapshot: int | None, set_aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
     from shiq.ntriples import assertion_lines
 
     with opened(Path(store), snapshot) as kept:
+        if set_aside:
+            click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
+            return 0
         for assertion in kept.export():
             click.echo("\n".join(assertion_lines(assertion)))
     return 0

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.evaluation.generation import GenerationReport
-from jobs.gate import REFUSED, Gated
+from jobs.gate import REFUSED, Gated, SetAside
+from jobs.gate.known import Known
+from jobs.gate.waivers import INFO, Judgement
 from shiq.explanation import Group
 from shiq.result import Conflict, Result
 from shiq.verdict import INFORMATIVE, Leftover, Verdict
@@ -31,27 +33,92 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def gated_text(gated: Gated, *, verbose: bool = False) -> str:
-    """The decision first, then why, what was set aside, and the last check's figures."""
+    """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
     lines = [gated.decision.upper()]
+    if gated.dry_run:
+        lines[0] += " (dry run: nothing is written, and the store stays as it is)"
     if gated.reason:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
-    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside ({gated.rounds} checks)"]
-    shown = gated.set_aside if verbose else gated.set_aside[:SHOWN]
-    for x in shown:
-        text = x.line.raw.decode("utf-8", "replace").strip()
-        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
-        lines += [f"  {gated.files[x.line.file]}:{x.line.number}: {x.reason}{numbers}", f"    {_safe(text)}"]
-    if len(shown) < len(gated.set_aside):
-        lines += [f"  … {len(gated.set_aside) - len(shown):,} more: --quarantine FILE writes them."]
-    for i, conflict in enumerate(gated.conflicts if verbose else gated.conflicts[:SHOWN], 1):
-        lines += ["", *_conflict(i, conflict)]
-    if gated.decision == REFUSED:
-        lines += _leftovers(gated.result.evidence.leftovers, gated.result.evidence.allowed, verbose)
+    beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
+    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside{beside} ({gated.rounds} checks)"]
+    lines += _rows(gated, gated.set_aside, verbose)
+    if gated.tolerated:
+        lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
+        lines += _rows(gated, gated.tolerated, verbose)
+    lines += _judged(gated, verbose)
+    if gated.disputes:
+        lines += ["", "what is accepted contradicts assertions that the store has set aside:"]
+        for i, conflict in enumerate(gated.disputes if verbose else gated.disputes[:SHOWN], 1):
+            lines += [row.replace("base  ", "aside ", 1) for row in _conflict(i, conflict)]
+    lines += _identities(gated, verbose)
+    leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
+    lines += _leftovers(tuple(leftovers), gated.result.evidence.allowed, verbose)
     lines += ["", *_figures(gated.result)]
     if gated.result.committed:
         lines += [f"committed: the store holds snapshot {gated.result.committed}"]
     return "\n".join(lines)
+
+
+def known_text(known: Known) -> str:
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause."""
+    if not known.asides:
+        return "nothing had to be set aside"
+    groups = known.groups
+    lines = [f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"]
+    for found in groups:
+        lines += [f"  {len(found.conflicts):>9,}  {_safe(found.pattern.title)}  [{found.pattern.id}]"]
+        lines += [f"  {'':9}  {_safe(found.pattern.sentence)}"]
+    if known.unexplained:
+        lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
+    return "\n".join(lines)
+
+
+def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
+    lines = []
+    for x in rows if verbose else rows[:SHOWN]:
+        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
+        place = f"{gated.files[x.line.file]}:{x.line.number}"
+        lines += [f"  {_safe(place)}: {_safe(x.reason)}{numbers}", f"    {_safe(x.line.text.strip())}"]
+    if not verbose and len(rows) > SHOWN:
+        lines += [f"  … {len(rows) - SHOWN:,} more: --quarantine FILE writes them."]
+    return lines
+
+
+def _judged(gated: Gated, verbose: bool) -> list[str]:
+    """The conflicts, by cause and by what the policy says of them, one of each; all with ``verbose``."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, judged in enumerate(gated.judgements):
+        if verbose or judged.effect != INFO:
+            groups.setdefault((gated.patterns[i].id, str(judged)), []).append(i)
+    lines: list[str] = []
+    for places in list(groups.values())[: None if verbose else SHOWN]:
+        pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
+        count = f"{len(places):,} × " if len(places) > 1 else ""
+        lines += ["", f"{count}{_safe(pattern.title)}  [{pattern.id}]"]
+        if judged != Judgement():
+            lines.append(f"  {_safe(str(judged))}")
+        for i in places if verbose else places[:1]:
+            title, *rows = _conflict(i + 1, gated.conflicts[i])
+            lines += [title, f"  {_safe(gated.sentences[i])}", *rows]
+    if not verbose and len(groups) > SHOWN:
+        lines += ["", f"… {len(groups) - SHOWN:,} more causes: -v shows them, --json FILE writes them."]
+    return lines
+
+
+def _identities(gated: Gated, verbose: bool) -> list[str]:
+    found = gated.identities or ()
+    if not found or (gated.identity_policy == "allow" and not verbose):
+        return []
+    count = len(found)
+    lines = ["", f"{count:,} group{'s' if count != 1 else ''} of individuals become equal by the batch:"]
+    for identity in found if verbose else found[:SHOWN]:
+        lines.append(f"  {_safe(' = '.join(identity.individuals))}")
+        rows = [*identity.insertions, *identity.base, *identity.axioms] or ["by several assertions together"]
+        lines += [f"    {'because' if i == 0 else '':9}{_safe(row)}" for i, row in enumerate(rows)]
+    if not verbose and count > SHOWN:
+        lines.append(f"  … {count - SHOWN:,} more: -v shows them, --json FILE writes them.")
+    return lines
 
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:
@@ -89,6 +156,8 @@ def _conflict(number: int, conflict: Conflict) -> list[str]:
         ("axioms", conflict.axioms),
     ):
         lines += [f"  {title if i == 0 else '':9}{_safe(row)}" for i, row in enumerate(rows)]
+        if title == "inserted":
+            lines += [f"  {'in' if i == 0 else '':9}{_safe(graph)}" for i, graph in enumerate(conflict.graphs)]
     return lines
 
 
@@ -170,11 +239,18 @@ def status_text(found: Mapping[str, Any]) -> str:
             f"certificate: {certified}",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
             f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
+            *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
             *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _asides(counts: Mapping[str, int]) -> list[str]:
+    """What belongs to the data and was set aside because it contradicts, where there is any."""
+    parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
+    return [f"set aside, and in no check: {parts} (`shiq export --set-aside` prints them)"] if parts else []
 
 
 def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -23,12 +23,15 @@ from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import CRITERIA, MODEL, AddSet, KnowledgeBase, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
+from shiq.aside import Aside, told_aside
+from shiq.catalog import Catalog, read_catalog
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import StoreError, UsageError
 from shiq.functional import axiom_text
 from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, Signature, TBox
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import create
@@ -44,6 +47,9 @@ ENGINES: Mapping[str, str] = {
     "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
 
+#: The criterion that looks at least of those to be had.
+AUTO = "auto"
+
 #: Engines that have the criterion `model`.
 MODEL_ENGINES = ("local", "memory")
 
@@ -53,17 +59,24 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+Approval = Callable[[Result], "Collection[Aside] | None"]
+
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
+    ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
-    active."""
+    active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported."""
 
-    criterion: str = "clausal"
+    criterion: str = "auto"
     engine: str = "local"
     reasoner: str = "auto"
     allow: frozenset[str] = frozenset()
@@ -72,9 +85,10 @@ class Options:
     max_conflicts: int = 1000
     progress: Progress | None = None
     master: str | None = None
+    catalog: str | None = None
 
     def __post_init__(self) -> None:
-        _known(self.criterion, (*CRITERIA, MODEL), "criterion")
+        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
         if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
             raise UsageError(
@@ -97,6 +111,15 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
+
+
+def resolved(options: Options, knowledge_base: object, has_deletions: bool) -> Options:
+    """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
+    that it rests on, which deletions would make anew."""
+    if options.criterion != AUTO:
+        return options
+    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    return replace(options, criterion=MODEL if is_known and not has_deletions else "clausal")
 
 
 @dataclass
@@ -146,12 +169,13 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
+    places: Places = nowhere
 
 
 @dataclass(frozen=True)
@@ -159,7 +183,7 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``keys``: what the caller calls the rows of an insertion; ``run``: names the run by its content.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content.
     """
 
     add_set: Sized
@@ -174,7 +198,7 @@ class Found:
     conflicts: Sequence[RawConflict]
     unexplained: int
     complete: bool
-    keys: Mapping[Assertion, tuple[str, ...]] = field(default_factory=dict)
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
     run: str = ""
 
 
@@ -200,7 +224,7 @@ def check_insertions(
     insertions: object = None,
     deletions: object = None,
     *,
-    criterion: str = "clausal",
+    criterion: str = "auto",
     engine: str = "local",
     reasoner: str = "auto",
     allow: Collection[str] = (),
@@ -209,6 +233,7 @@ def check_insertions(
     max_conflicts: int = 1000,
     progress: Progress | None = None,
     master: str | None = None,
+    catalog: str | None = None,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -220,7 +245,7 @@ def check_insertions(
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
-    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master)
+    options = Options(criterion, engine, reasoner, frozenset(allow), timeout, heap, max_conflicts, progress, master, catalog)
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     with _reasoner(options) as asked:
@@ -258,11 +283,11 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
     with _reasoner(options) as asked:
         clock = Clock()
         with keeper.open_store(path) as opened:
-            checked, is_completed = opened.identity, opened.is_completed
+            checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             now = _own_reading(opened) if tbox is None else _read_again(opened, _sources(tbox), options)
         clock.stage("reading the store")
         abox, aside = _well_typed(now.data.abox, options)
-        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside)
+        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside, *told_aside(asides))
         prepared, result = _prepared(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = _certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
@@ -290,11 +315,14 @@ def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     return Session(Path(path), snapshot)
 
 
-def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Result:
+def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. Settings as in `check_insertions`."""
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
+    `check_insertions`."""
     options = Options(**_settings(settings))
     if options.engine in BUILDERS:
+        if repair:
+            raise UsageError(f"the engine {options.engine} sets nothing aside", "Build the store with the engine local.")
         return _index_far(tbox, abox, Path(store), options)
     with _reasoner(options) as asked:
         clock = Clock()
@@ -304,7 +332,12 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
         given_abox, aside = _well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        prepared, result = _prepared(ontology, given_abox, (*of_tbox, *of_data), ledger, options, asked, clock)
+        asides: tuple[Aside, ...] = ()
+        if repair:
+            given_abox, asides = repair(ontology, given_abox, asked)
+            clock.stage("setting conflicts aside")
+        told = (*of_tbox, *of_data, *told_aside(asides))
+        prepared, result = _prepared(ontology, given_abox, told, ledger, options, asked, clock)
         load(STORE).write_store(
             Path(store),
             ontology.tbox,
@@ -313,6 +346,7 @@ def index(tbox: object, abox: object, store: str | Path, **settings: Any) -> Res
             tbox_leftovers=of_tbox,
             certificate=_certificate(result, options),
             ontologies=ontology.ontologies,
+            asides=asides,
             labels=ontology.labels,
             prepared=prepared,
         )
@@ -356,10 +390,12 @@ class Session:
         *,
         options: Options | None = None,
         commit: bool = False,
+        before_commit: Approval | None = None,
         **settings: Any,
     ) -> Result:
         """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
 
         Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
         snapshot by its number.
@@ -387,14 +423,18 @@ class Session:
         batch = _read(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
+            options = resolved(options, base.knowledge_base, True)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
-            result = _result(base, found, batch.ledger, batch.leftovers, options, clock)
+            result = _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
         else:
-            result = _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
-        return self._commit(batch, result, options, clock) if result.verdict is Verdict.CONSISTENT else result
+            result = _decided(base, batch, options, decider, clock)
+        if result.verdict is not Verdict.CONSISTENT:
+            return result
+        asides = before_commit(result) if before_commit else ()
+        return result if asides is None else self._commit(batch, result, options, clock, asides)
 
-    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock) -> Result:
+    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)
         opened, self._store = self._store, None
         self._forget()
@@ -406,6 +446,8 @@ class Session:
                 checked=opened.identity,
                 certificate=_certificate(result, options),
                 opened=opened,
+                patch=getattr(result.a_add, "patch", None),
+                asides=asides,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -413,6 +455,26 @@ class Session:
         clock.stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data of the store and is set aside, since it contradicts."""
+        return tuple(self._store.asides)
+
+    @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
+    def tbox_hash(self) -> str:
+        return str(self._store.tbox_hash)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares."""
+        found: tuple[str, int] = self._store.identity
+        return found
 
     def knowledge_base(self, engine: str) -> KnowledgeBase:
         """The store as ``engine`` holds it for this session."""
@@ -431,7 +493,7 @@ class Session:
         return Base(
             self._store.tbox,
             self.knowledge_base(options.engine),
-            tuple(self._store.leftovers),
+            (*self._store.leftovers, *told_aside(self._store.asides)),
             certificate.to_dict() if certificate else {},
             self._store.ontologies,
             f"{self._store.snapshot}.",
@@ -458,7 +520,7 @@ def _own_reading(store: Any) -> Stored:
 
 def _read_again(store: Any, tbox: list[object], options: Options) -> Stored:
     """A new TBox, and what the store holds as it reads with that one."""
-    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x")
+    ontology = read_ontology(tbox, progress=_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
     return Stored(ontology, _assertions([_own_reading(store).data], ontology, options, "a"))
@@ -484,6 +546,7 @@ Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tupl
 
 def _index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
+    options = resolved(options, None, True)
     clock = Clock()
     ontology = _ontology(_sources(tbox), options)
     clock.stage("reading the TBox")
@@ -546,7 +609,7 @@ def _certify(
     abox, aside = _well_typed(abox, options)
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(tbox, empty, (*leftovers, *aside), certificate, labels=lambda: ontology.labels)
-    result = _decided(base, abox, ABox(), ledger, (), options, decider, clock)
+    result = _decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
     conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     statistics = replace(result.statistics, assertions=result.statistics.insertions)
     return replace(result, conflicts=conflicts, statistics=statistics)
@@ -609,11 +672,12 @@ def _insert(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
+        options = resolved(options, base.knowledge_base, True)
         far, counts, told = base.knowledge_base.check(base, _sources(insertions), _sources(deletions), options, decider, clock)
         return _result(base, far, counts, told, options, clock)
     batch = _read(base, insertions, deletions, options)
     clock.stage("reading the batch")
-    return _decided(base, batch.insertions, batch.deletions, batch.ledger, batch.leftovers, options, decider, clock)
+    return _decided(base, batch, options, decider, clock)
 
 
 def _given(abox: ABox) -> list[object]:
@@ -630,20 +694,14 @@ def _read(base: Base, insertions: object, deletions: object, options: Options) -
         removed.abox,
         (*added.leftovers, *removed.leftovers, *aside),
         Counter(added.ledger) + Counter(removed.ledger),
+        added.places,
     )
 
 
-def _decided(
-    base: Base,
-    insertions: ABox,
-    deletions: ABox,
-    ledger: Mapping[str, int],
-    leftovers: tuple[Leftover, ...],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> Result:
+def _decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+    insertions, deletions = batch.insertions, batch.deletions
     asked = decider.asked
+    options = resolved(options, base.knowledge_base, bool(len(deletions)))
     deadline, left, is_over = _deadline(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -689,16 +747,23 @@ def _decided(
         explainer.unexplained if raw else len(groups),
         explainer.complete if groups else True,
     )
-    return _result(base, found, ledger, leftovers, options, clock)
+    return _result(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
 
 
 def _result(
-    base: Base, found: Found, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+    base: Base,
+    found: Found,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+    places: Places = nowhere,
 ) -> Result:
     add_set = found.add_set
+    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
     everything = (*base.leftovers, *leftovers)
     verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
-    conflicts = tuple(_conflict(raw, found.keys) for raw in found.conflicts)
+    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
     return Result(
         verdict,
         reason,
@@ -754,23 +819,28 @@ class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
     def __init__(self, add_set: Sized) -> None:
-        self._add_set = add_set
+        self.add_set = add_set
         self._items: list[Assertion] | None = None
 
     def _all(self) -> list[Assertion]:
         if self._items is None:
-            self._items = list(self._add_set.kept())
+            self._items = list(self.add_set.kept())
         return self._items
 
     def __getitem__(self, i: Any) -> Any:
         return self._all()[i]
 
     def __len__(self) -> int:
-        return self._add_set.size
+        return self.add_set.size
+
+    @property
+    def patch(self) -> Any:
+        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
         """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
-        make = getattr(self._add_set, "frame", None)
+        make = getattr(self.add_set, "frame", None)
         if make is None:
             raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
         return make()
@@ -809,12 +879,14 @@ def _not_certified(base: Base) -> str:
     return f"the base is not certified consistent: {reason}{again}"
 
 
-def _conflict(raw: RawConflict, keys: Mapping[Assertion, tuple[str, ...]]) -> Conflict:
+def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
     return Conflict(
-        tuple(line for a in raw.insertions for line in assertion_lines(a)),
+        tuple(line for line, _ in lines),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(key for a in raw.insertions for key in keys.get(a, ())),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        places=tuple(places for _, places in lines) if places_of else (),
         is_minimal=raw.is_minimal,
     )
 
@@ -829,7 +901,13 @@ def _sources(given: object) -> list[object]:
 
 
 def _ontology(sources: list[object], options: Options) -> Reading:
-    return read_ontology(sources, progress=_reading(options))
+    reading = read_ontology(sources, progress=_reading(options), catalog=catalog_of(options))
+    return replace(reading, places=nowhere)
+
+
+def catalog_of(options: Options) -> Catalog | None:
+    """The catalog that is named, read. Raises: InputError."""
+    return None if options.catalog is None else read_catalog(options.catalog)
 
 
 def _assertions(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
@@ -844,7 +922,10 @@ def _assertions(sources: list[object], ontology: Reading, options: Options, scop
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
             scope=scope,
+            catalog=catalog_of(options),
         )
+    if scope == "a":
+        reading = replace(reading, places=nowhere)  # the columns of a base need not be held on to
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from shiq.abox import ABox
 from shiq.model import TBox
+from shiq.place import Places, nowhere
 from shiq.verdict import Leftover
 
 
@@ -21,6 +22,7 @@ class Reading:
     ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in
     ``leftovers``.
     ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
+    ``places``: where the assertions were read, for as long as the reading is kept.
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 
@@ -31,3 +33,4 @@ class Reading:
     sources: tuple[str, ...] = ()
     ontologies: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
+    places: Places = nowhere

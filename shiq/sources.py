@@ -7,45 +7,43 @@ before its contents are used.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
 import stat
 import sys
-import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from shiq.abox import ABox
 from shiq.errors import InputError, UsageError
+from shiq.formats import Format, sniff
+from shiq.limits import HARMLESS_BYTES, limits
 from shiq.model import TBox
+from shiq.packed import MAGIC_BYTES, SUFFIXES, BrokenArchiveError, Packing, packing_of, unpacked
 from shiq.reading import Reading
 
 HEAD_BYTES = 1 << 16
 
 
-class Format(Enum):
-    """The syntaxes that files may have."""
-
-    NTRIPLES = "N-Triples"
-    TURTLE = "Turtle"
-    RDFXML = "RDF/XML"
-    FUNCTIONAL = "OWL 2 functional-style syntax"
-
-
 @dataclass(frozen=True)
 class FileSource:
-    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base for relative references."""
+    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base for relative references;
+    ``most``: how many bytes it may have, unpacked (0: any number)."""
 
     name: str
     path: Path
     format: Format
-    compressed: bool
+    packing: Packing | None = None
     content: bytes | None = None  # of what cannot be read twice, such as a pipe
+    most: int = 0
+
+    @property
+    def compressed(self) -> bool:
+        return self.packing is not None
 
     @property
     def iri(self) -> str:
@@ -56,7 +54,8 @@ class FileSource:
         return io.BufferedReader(_Checked(self), HEAD_BYTES)
 
     def read(self) -> bytes:
-        with self.open() as stream:
+        """All of it at once. Raises: InputError, also where it is over the limit for a document (`shiq.limits`)."""
+        with replace(self, most=self.most or limits().document).open() as stream:
             return stream.read()
 
 
@@ -78,15 +77,38 @@ class ObjectSource:
     value: object
 
 
-Source = FileSource | ObjectSource
+class TableKind(Enum):
+    PARQUET = "Parquet"
+    DELTA = "Delta table"
+    ARROW = "Arrow table"
+    PANDAS = "pandas DataFrame"
+    SPARK = "DataFrame"
 
-_REMEDY = "Give N-Triples, Turtle, RDF/XML (each also as .gz) or OWL 2 functional-style syntax."
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory."""
+
+    name: str
+    kind: TableKind
+    value: Any
+
+
+Source = FileSource | ObjectSource | TableSource
+
 _CLASSES = (
     ("rdflib.graph", "Graph", ObjectKind.RDFLIB),
     ("owlready2.namespace", "Ontology", ObjectKind.OWLREADY),
     ("owlready2.namespace", "World", ObjectKind.OWLREADY),
     ("pyoxigraph", "Store", ObjectKind.PYOXIGRAPH),
     ("pyoxigraph", "Dataset", ObjectKind.PYOXIGRAPH),
+)
+_TABLES = (
+    ("pyspark.sql.dataframe", "DataFrame", TableKind.SPARK),
+    ("pandas", "DataFrame", TableKind.PANDAS),
+    ("pyarrow", "Table", TableKind.ARROW),
+    ("pyarrow", "RecordBatch", TableKind.ARROW),
+    ("pyarrow.dataset", "Dataset", TableKind.ARROW),
 )
 _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.READING))
 
@@ -98,7 +120,11 @@ def source_of(value: object) -> Source:
     that is no source at all.
     """
     if isinstance(value, (str, os.PathLike)):
-        return _file(os.fspath(value))
+        name = os.fsdecode(os.fspath(value))
+        kind_of_table = table_kind(name)
+        if kind_of_table is not None:
+            return TableSource(name, kind_of_table, _path(name))
+        return _file(name)
     for cls, kind in _OWN:
         if isinstance(value, cls):
             return ObjectSource(kind.value, kind, value)
@@ -106,34 +132,60 @@ def source_of(value: object) -> Source:
         loaded = getattr(sys.modules.get(module), name, None)
         if isinstance(loaded, type) and isinstance(value, loaded):
             return ObjectSource(kind.value, kind, value)
+    for module, name, kind_of_table in _TABLES:
+        loaded = getattr(sys.modules.get(module), name, None)
+        if isinstance(loaded, type) and isinstance(value, loaded):
+            return TableSource(kind_of_table.value, kind_of_table, value)
+    if hasattr(value, "__arrow_c_stream__"):
+        return TableSource(type(value).__name__, TableKind.ARROW, value)
     raise UsageError(
         f"a {type(value).__module__}.{type(value).__qualname__} is not a source of triples",
-        "Give a path, an rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, or our own TBox, ABox or Reading.",
+        "Give a path, a table (Arrow, pandas, Spark), an rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, or "
+        "our own TBox, ABox or Reading.",
     )
+
+
+def table_kind(name: str) -> TableKind | None:
+    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder of these; None for anything else."""
+    try:
+        path = _path(name)
+        if path.is_dir():
+            if (path / "_delta_log").is_dir():
+                return TableKind.DELTA
+            return TableKind.PARQUET if next(path.rglob("*.parquet"), None) is not None else None
+        if not path.is_file():
+            return None
+        with open(path, "rb") as stream:
+            return TableKind.PARQUET if stream.read(4) == b"PAR1" else None
+    except (OSError, ValueError):
+        return None  # said by whoever opens it
 
 
 # --- files ---------------------------------------------------------------------------------------
 
 
-def _file(name: str | bytes) -> FileSource:
-    text = os.fsdecode(name)
+def _file(text: str) -> FileSource:
     path = _path(text)
     content = _special(text, path)
     try:
         with _raw(path, content) as stream:
-            start = stream.read(6)
+            start = stream.read(MAGIC_BYTES)
     except OSError as error:
         raise _unreadable(text, error) from error
-    compressed = start.startswith(b"\x1f\x8b")
-    if not compressed and path.suffix.lower() == ".gz":
+    packing = packing_of(start)
+    suffix = path.suffix.lower()
+    expected = SUFFIXES.get(suffix)
+    if expected is not None and packing is not expected:
+        article = "an" if expected is Packing.XZ else "a"
         raise InputError(
-            f"{text} is not a gzip file, though its name says so", "Fetch it again, or rename it if it is not packed."
+            f"{text} is not {article} {expected.value} file, though its name says so",
+            "Fetch it again, or rename it if it is not packed.",
         )
-    source = FileSource(text, path, Format.NTRIPLES, compressed, content)
+    source = FileSource(text, path, Format.NTRIPLES, packing, content)
     with source.open() as stream:
         head = stream.read(HEAD_BYTES)
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return FileSource(text, path, sniff(text, plain.suffix.lower(), head), compressed, content)
+    plain = path.with_suffix("") if expected is not None else path
+    return replace(source, format=sniff(text, plain.suffix.lower(), head))
 
 
 def _path(text: str) -> Path:
@@ -169,16 +221,21 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 
 class _Checked(io.RawIOBase):
-    """The unpacked bytes of a file, without a byte order mark of UTF-8."""
+    """The unpacked bytes of a file, without a byte order mark of UTF-8, as long as they stay within the limits."""
 
     def __init__(self, source: FileSource) -> None:
-        self._name = source.name
+        self._name, self._packing, self._most = source.name, source.packing, source.most
+        self._limits = limits()
         try:
             raw = _raw(source.path, source.content)
         except OSError as error:
             raise _unreadable(source.name, error) from error
-        self._raw = raw
-        self._stream: BinaryIO = gzip.GzipFile(fileobj=raw) if source.compressed else raw  # type: ignore[assignment]
+        self._raw, self._given = raw, 0
+        try:
+            self._stream = unpacked(raw, source.packing)
+        except BrokenArchiveError as error:
+            raw.close()
+            raise InputError(f"{source.name} cannot be unpacked: {error}", "Unpack it first.") from error
         self._start: bytes | None = None
 
     def readable(self) -> bool:
@@ -197,94 +254,34 @@ class _Checked(io.RawIOBase):
 
     def _read(self, size: int) -> bytes:
         try:
-            return self._stream.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            reason = "it ends too early" if isinstance(error, EOFError) else str(error)
+            data = self._stream.read(size)
+        except BrokenArchiveError as error:
+            assert self._packing is not None
             raise InputError(
-                f"{self._name} is a broken gzip archive: {reason}", "Fetch or pack it again; nothing of it was used."
+                f"{self._name} is a broken {self._packing.value} archive: {error}",
+                "Fetch or pack it again; nothing of it was used.",
             ) from error
         except OSError as error:
             raise _unreadable(self._name, error) from error
+        self._given += len(data)
+        self._check_size()
+        return data
+
+    def _check_size(self) -> None:
+        if self._most and self._given > self._most:
+            raise InputError(
+                f"{self._name} has over {self._most:,} bytes: too much for a document that is held as a whole, or imported",
+                "Convert data to N-Triples or N-Quads and give it as a source of its own; or raise SHIQ_MAX_DOCUMENT.",
+            )
+        if self._packing is not None and self._given > HARMLESS_BYTES:
+            if self._given > self._limits.ratio * max(1, self._raw.tell()):
+                raise InputError(
+                    f"{self._name} unpacks to over {self._limits.ratio} times its size: this may be an archive made to do harm",
+                    "If it is not, unpack it yourself, or raise SHIQ_MAX_RATIO.",
+                )
 
     def close(self) -> None:
         if not self.closed:
             self._stream.close()
             self._raw.close()
         super().close()
-
-
-# --- formats -------------------------------------------------------------------------------------
-
-_PACKED = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
-    b"\x28\xb5\x2f\xfd": "a zstd archive",
-    b"\x1f\x8b": "a gzip archive inside a gzip archive",
-    b"%PDF": "a PDF document",
-    b"PAR1": "a Parquet file",
-    b"SQLite format 3": "an SQLite database",
-}
-_ELEMENT = re.compile(rb"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z_][\w.-]*(?::[\w.-]+)?\s+[A-Za-z_][\w:.-]*\s*=\s*[\"'])")
-_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-_JSON = re.compile(rb"\{|\[\s*[\{\"]")
-_FUNCTIONAL = re.compile(rb"(?:Prefix|Ontology)\s*\(")
-_MANCHESTER = re.compile(rb"(?:Prefix|Ontology)\s*:|format-version:")
-_DIRECTIVE = re.compile(rb"^[ \t]*(?:@prefix|@base|prefix|base)\s", re.IGNORECASE | re.MULTILINE)
-_TRIPLE = re.compile(rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>.*\.[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_COMMENTS = re.compile(rb"(?:\s+|#[^\r\n]*)*")
-_EXTENSIONS = {
-    ".nt": Format.NTRIPLES,
-    ".ntriples": Format.NTRIPLES,
-    ".ttl": Format.TURTLE,
-    ".turtle": Format.TURTLE,
-    ".n3": Format.TURTLE,
-    ".ofn": Format.FUNCTIONAL,
-    ".fss": Format.FUNCTIONAL,
-}
-_UNSUPPORTED = {
-    ".nq": "N-Quads",
-    ".trig": "TriG",
-    ".jsonld": "JSON-LD",
-    ".json": "JSON",
-    ".omn": "Manchester syntax",
-    ".owx": "OWL/XML",
-    ".obo": "OBO",
-    ".hdt": "HDT",
-}
-
-
-def sniff(name: str, extension: str, head: bytes) -> Format:
-    """The format of a file by its first bytes, and by its extension where these leave it open.
-
-    Raises: InputError for what is certainly something else, with what it seems to be.
-    """
-    for magic, what in _PACKED.items():
-        if head.startswith(magic):
-            raise InputError(f"{name} is {what}", "Unpack or convert it first. " + _REMEDY)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        if _ELEMENT.match(head.decode("utf-16", "replace").encode("utf-8", "replace").lstrip()):
-            return Format.RDFXML
-        raise InputError(f"{name} is written in UTF-16", "Convert it to UTF-8.")
-    if head[:1024].count(b"\0") * 50 > len(head[:1024]):
-        raise InputError(f"{name} is a binary file", _REMEDY)
-    body = head[_COMMENTS.match(head).end() :]  # type: ignore[union-attr]
-    if _HTML.match(body):
-        raise InputError(f"{name} is an HTML page, not an ontology or data", "Fetch the file itself, not the page about it.")
-    if _ELEMENT.match(body):
-        return Format.RDFXML
-    if _JSON.match(body):
-        raise InputError(f"{name} is JSON", "Convert it to N-Triples or Turtle first.")
-    if _FUNCTIONAL.match(body):
-        return Format.FUNCTIONAL
-    if extension in _UNSUPPORTED:
-        raise InputError(f"{name} is {_UNSUPPORTED[extension]} by its name, which is not read here", _REMEDY)
-    if _MANCHESTER.match(body):
-        raise InputError(f"{name} is in Manchester or OBO syntax, which is not read here", _REMEDY)
-    if _DIRECTIVE.search(head):
-        return Format.TURTLE
-    if extension in _EXTENSIONS:
-        return _EXTENSIONS[extension]
-    if _TRIPLE.search(head):
-        return Format.NTRIPLES
-    raise InputError(f"{name} is {'empty' if not body else 'in no format that is read here'}", _REMEDY)

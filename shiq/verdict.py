@@ -39,11 +39,13 @@ KINDS: dict[str, str] = {
     "tbox-axiom": "a TBox axiom among assertions: insertions may not change the TBox",
     "missing-import": "an imported ontology that was not given",
     "lossy-input": "an in-memory object that may have lost or rewritten triples on its way",
+    "set-aside": "assertions of the base that were set aside because they are known, or waived, to contradict it",
 }
 
 
-#: Kinds that are reported but do not stand in the way: the datatype layer leaves undecided whatever rests on an opaque value.
-INFORMATIVE = frozenset({"unknown-datatype"})
+#: Kinds that are reported but do not stand in the way: the datatype layer leaves undecided whatever rests on an opaque value, and
+#: what was set aside is in no question that is asked.
+INFORMATIVE = frozenset({"unknown-datatype", "set-aside"})
 
 
 @dataclass(frozen=True, slots=True)

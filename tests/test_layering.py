@@ -30,7 +30,7 @@ MAY_IMPORT = {
 ONLY_IN = {
     "pyspark": ("jobs",),
     "graphframes": ("jobs",),
-    "deltalake": ("jobs",),
+    "deltalake": ("shiq.rdf.tables", "jobs"),
     "pandas": ("jobs",),
     "click": ("jobs",),
     "py4j": ("shiq.reasoner", "jobs"),

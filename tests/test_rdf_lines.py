@@ -20,14 +20,15 @@ from tests.rdf_helpers import kinds, write
 KNOWN = Signature(frozenset({"urn:C"}), frozenset({"urn:p"}), frozenset({"urn:d"}))
 
 
-def parsed(content: bytes) -> tuple[list[tuple[object, ...]], Rejects]:
+def parsed(content: bytes, *, quads: bool = False) -> tuple[list[tuple[object, ...]], Rejects]:
     import io
 
     triples, rejects = Triples(), Rejects("f.nt")
     triples.begin("f.nt")
-    lines.read_lines(io.BytesIO(content), triples, "s", rejects)
+    lines.read_lines(io.BytesIO(content), triples, "s", rejects, quads=quads)
     rows = zip(triples.subject, triples.predicate, triples.object, triples.line)
-    return [(*(triples.terms[i] for i in row[:3]), row[3]) for row in rows], rejects
+    graphs = [(triples.graph_of(row),) if quads else () for row in range(len(triples))]
+    return [(*(triples.terms[i] for i in row[:3]), row[3], *graph) for row, graph in zip(rows, graphs)], rejects
 
 
 def literal(line: str) -> object:
@@ -131,7 +132,8 @@ def test_the_last_newline_may_be_missing_and_the_file_may_be_empty(tmp_path: Pat
     assert (len(empty.abox), empty.leftovers, dict(empty.ledger)) == (0, (), {})
 
 
-def test_differential_plain_lines_and_parser_agree() -> None:
+@pytest.mark.parametrize("quads", [False, True])
+def test_differential_plain_lines_and_parser_agree(quads: bool) -> None:
     """Whatever pyoxigraph accepts is read alike, and whatever it refuses is refused."""
     random.seed(7)
     pieces = [
@@ -149,19 +151,22 @@ def test_differential_plain_lines_and_parser_agree() -> None:
     pieces += ["<http://h:x/>", "<urn:é>", '"é\\n"', '"\\u00e9"', '"\\x"', "<urn:a#b#c>", "_:é", "_:-x", "<rel>", '"a"^^_:t', "."]
     for _ in range(3000):
         line = " ".join(random.choice(pieces) for _ in range(random.choice((3, 3, 3, 4)))) + random.choice((" .", " .", ".", ""))
-        ours, rejects = parsed(b"<urn:ok> <urn:ok> <urn:ok> .\n" + line.encode() + b"\n")
+        # Alone in its block, with another triple, and with a quad: plain lines are read a block at a time.
+        before = random.choice((b"", b"<urn:ok> <urn:ok> <urn:ok> .\n", b"<urn:ok> <urn:ok> <urn:ok> <urn:ok> .\n" * quads))
+        ours, rejects = parsed(before + b"<urn:ok> <urn:ok> <urn:ok> .\n" + line.encode() + b"\n", quads=quads)
         theirs = Triples()
         add = quad_adder(theirs, written_labels("s"))
         refused = False
         try:
-            for quad in list(ox.parse(line.encode(), format=ox.RdfFormat.N_TRIPLES)):
+            for quad in list(ox.parse(line.encode(), format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)):
                 add(quad, 2)
         except (SyntaxError, lines.RefusedTermError):
             refused = True
         expected = [
-            tuple(theirs.terms[c[i]] for c in (theirs.subject, theirs.predicate, theirs.object)) for i in range(len(theirs))
+            (*(theirs.terms[c[i]] for c in (theirs.subject, theirs.predicate, theirs.object)), *[theirs.graph_of(i)] * quads)
+            for i in range(len(theirs))
         ]
-        assert [row[:3] for row in ours[1:]] == expected, line
+        assert [(*row[:3], *row[4:]) for row in ours[1 + bool(before) :]] == expected, line
         assert bool(rejects.total) is refused, line
 
 

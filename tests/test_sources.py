@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from shiq.errors import InputError, UsageError
+from shiq.formats import Format
 from shiq.model import TBox
-from shiq.sources import FileSource, Format, ObjectKind, ObjectSource, source_of
+from shiq.sources import FileSource, ObjectKind, ObjectSource, source_of
 from tests.rdf_helpers import PREFIXES, write
 
 TRIPLE = b"<urn:a> <urn:p> <urn:b> .\n"
@@ -68,7 +69,8 @@ def test_a_gzip_file_is_unpacked_whatever_its_name(tmp_path: Path) -> None:
         ("a.owl", b"BZh91AY", "bzip2"),
         ("a.nt", b"ab\x00\x01\x02", "binary"),
         ("a.nt", "<urn:a> <urn:p> <urn:b> .".encode("utf-16"), "UTF-16"),
-        ("a.nq", TRIPLE, "N-Quads"),
+        ("a.omn", TRIPLE, "Manchester"),
+        ("a.pkl", b"cos\nsystem", "never read"),
         ("a.owl", b"once upon a time", "no format"),
         ("a.owl", b"", "empty"),
         ("a.nt.gz", TRIPLE, "not a gzip file"),

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
-from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, line_of, read_rows, read_split
+from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey
 from jobs.upkeep import write_store
 from shiq.abox import abox_of
@@ -39,6 +39,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf import read_assertions
+from shiq.rdf.tables import line_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -151,7 +152,7 @@ def test_vocabulary_needs_the_whole(tmp_path: Path, store: StoreKey) -> None:
 )
 def test_rows_that_are_no_triple(store: StoreKey, s: str | None, p: str | None, o: str | None) -> None:
     assert "\n" not in line_of(s, p, o)
-    columns = {"s": [s], "p": [p], "o": [o], "key": ["k1"]}
+    columns = {"s": [s], "p": [p], "o": [o], "graph": [None], "key": ["k1"]}
     batch = pa.RecordBatch.from_pydict({**{n: pa.array(v, pa.string()) for n, v in columns.items()}, "row": pa.array([7])})
     rows = pa.Table.from_batches(list(read_rows(iter([batch]), TableSource("t", "a0", 0), Vocabulary(KNOWN), store)))
     assert sorted(rows["kind"].to_pylist()) == [LEFTOVER, REPORT]
@@ -161,10 +162,10 @@ def test_rows_that_are_no_triple(store: StoreKey, s: str | None, p: str | None, 
 
 def test_rows_keep_their_keys(store: StoreKey) -> None:
     terms = [("<urn:a>", TYPE, "<urn:Cat>"), ("<urn:a>", "<urn:age>", '"x y"@en'), ("_:b", "<urn:knows>", "<urn:a>")]
-    columns = {name: [t[i] for t in terms] for i, name in enumerate("spo")} | {"key": ["k0", None, "k2"]}
+    columns = {name: [t[i] for t in terms] for i, name in enumerate("spo")} | {"graph": [None] * 3, "key": ["k0", None, "k2"]}
     batch = pa.RecordBatch.from_pydict({**{n: pa.array(v, pa.string()) for n, v in columns.items()}, "row": pa.array([0, 0, 0])})
     rows = pa.Table.from_batches(list(read_rows(iter([batch]), TableSource("t", "a0", 0), Vocabulary(KNOWN), store)))
-    found = dict(assertions_of(rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS)))))
+    found = {a: place.key for a, place in assertions_of(rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS))))}
     assert found == {
         ClassAssertion(CAT, "urn:a"): "k0",
         DataPropertyAssertion(AGE, "urn:a", Literal("x y", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en")): "",
@@ -216,7 +217,7 @@ def test_sources_of_all_kinds(spark: SparkSession, store: StoreKey, tmp_path: Pa
     rows = found.frame.toArrow()
     added = {ClassAssertion(CAT, "urn:a"), ClassAssertion(CAT, "urn:c"), ClassAssertion(DOG, "urn:e")}
     assert set(abox_of_rows(rows)) == set(whole.abox) | added
-    assert {key for a, key in assertions_of(rows) if a in added} == {"k1", "5"}
+    assert {place.key for a, place in assertions_of(rows) if a in added} == {"k1", "5"}
     assert found.ledger == Counter(whole.ledger) + Counter({"assertion": 3, "leftover:malformed": 2})
     own = [x for x in found.leftovers if x.source in (str(plain), str(packed))]
     assert sorted(own, key=repr) == sorted(whole.leftovers, key=repr)

@@ -19,6 +19,8 @@ from jobs.engines.clausal import Clausal
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.patch import Patch
+from jobs.engines.renewal import Renewal, renewed
 from jobs.engines.whole import Whole
 from jobs.rows import NODES, ROW_COLUMNS, SAME
 from shiq.abox import ABox
@@ -56,8 +58,11 @@ class Growth:
     negated_properties: frozenset[str]
 
 
-def growth(stored: LocalKnowledgeBase, insertions: ABox, deletions: ABox, free: Numbers) -> Growth | None:
-    """What a batch changes in the store that ``stored`` was opened from; the deletions come first.
+def growth(
+    stored: LocalKnowledgeBase, insertions: ABox, deletions: ABox, free: Numbers, patch: Patch | None = None
+) -> Growth | None:
+    """What a batch changes in the store that ``stored`` was opened from; the deletions come first. ``patch``: by which the batch
+    was accepted, if it was.
 
     None where that is no small change: the batch brings vocabulary or axioms into the clauses, or takes complex assertions
     away, or labels clash.
@@ -72,11 +77,13 @@ def growth(stored: LocalKnowledgeBase, insertions: ABox, deletions: ABox, free: 
     found = closure.run()
     if closure.calculus.table.clashes(found.labels).any():
         return None
-    return _Growth(stored.index, after.index, whole, closure, free).found()
+    renews = patch is not None and after is stored and patch.outside.is_guessed
+    return _Growth(stored.index, after.index, whole, closure, free, patch if renews else None).found()
 
 
 class _Growth:
-    def __init__(self, old: Index, index: Index, whole: Whole, closure: Clausal, free: Numbers) -> None:
+    def __init__(self, old: Index, index: Index, whole: Whole, closure: Clausal, free: Numbers, patch: Patch | None) -> None:
+        self.patch = patch
         self.old, self.index, self.whole, self.closure, self.free = old, index, whole, closure, free
         self.graph = closure.graph
         self.calculus = closure.calculus
@@ -100,7 +107,8 @@ class _Growth:
         self.node, self.element = node[alive], element[alive]
         self.name = self._element_names()
         self.touched = unique(np.concatenate([node[node < FRESH], self.index.detached]))
-        labels, elements = self._elements()
+        renewal = self._renewal()
+        labels, elements = self._elements(renewal)
         for name, (more, fewer) in {
             "elements": elements,
             **self._both_ways("equal", self._equal()),
@@ -108,6 +116,9 @@ class _Growth:
             **self._both_ways("same", self._same()),
         }.items():
             added[name], removed[name] = more, fewer
+        if renewal:
+            added |= renewal.added
+            removed |= renewal.removed
         touched = self.closure.touched
         return Growth(
             added,
@@ -148,12 +159,29 @@ class _Growth:
 
     # --- the index ---------------------------------------------------------------------------------
 
-    def _elements(self) -> tuple[list[Label], tuple[Columns, Columns]]:
-        """The new labels, and the rows of ``elements`` that come and go."""
+    def _renewal(self) -> Renewal | None:
+        if self.patch is None:
+            return None
+        reps, first = np.unique(self.element, return_index=True)
+        keys = unique(self.old.equal.of(self.touched))
+        names = self._stored(self.name[reps])
+        gone = keys[~is_in(keys, names)]
+        return renewed(self.patch, self.calculus, names, self.graph.label[reps], self.node[first], gone, self.free.node)
+
+    def _elements(self, renewal: Renewal | None) -> tuple[list[Label], tuple[Columns, Columns]]:
+        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are numbered on the way."""
         reps = unique(self.element)
         label = self.graph.label[reps]
-        new = unique(label[label >= self.free.label])
-        label = np.where(label < self.free.label, label, self.free.label + np.searchsorted(new, label))
+        others = renewal.added["completed"]["label"] if renewal else _NONE
+        used = np.concatenate([label, others])
+        new = unique(used[used >= self.free.label])
+
+        def stored(labels: Ints) -> Ints:
+            return np.where(labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels))
+
+        label = stored(label)
+        if renewal:
+            renewal.added["completed"]["label"] = stored(others)
         keys = unique(self.old.equal.of(self.touched))
         rows = self._mapped({"element": self.name[reps], "label": label})
         known = self.calculus.table.labels

@@ -110,7 +110,7 @@ class LocalKnowledgeBase:
         patch = Patch(index, calculus, graph, touched_by(whole, self.roles), outside, name, absent)
         found = patched(patch, decide, is_over)
         return LocalAddSet(
-            calculus, index, whole, self.roles, patch.found(), clauses=patch.tbox, decided=found.modules
+            calculus, index, whole, self.roles, patch.found(), clauses=patch.tbox, decided=found.modules, patch=patch
         ), found.answers
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:

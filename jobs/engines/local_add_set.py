@@ -20,6 +20,7 @@ from jobs.engines.clausal import Found
 from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
+from jobs.engines.patch import Patch
 from jobs.engines.whole import Whole
 from jobs.rows import SAME
 from shiq.clause import ClausalTBox
@@ -51,6 +52,7 @@ class LocalAddSet:
     found: Found
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
+    patch: Patch | None = field(default=None, kw_only=True)
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -76,6 +78,16 @@ class LocalAddSet:
         for e, term in zip(element.tolist(), self.whole.terms_of(node)):
             found.setdefault(e, []).append(term)
         return {e: (terms[0],) if len(terms) == 1 else tuple(sorted(terms)) for e, terms in found.items()}
+
+    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `abox_ops.identities.Merging`."""
+        graph = self.found.graph
+        grown = np.flatnonzero(np.bincount(graph.rep, minlength=len(graph)) > 1)
+        element, node = graph.nodes_of(grown)
+        parts: dict[int, dict[int, list[str]]] = {}
+        for e, key, term in zip(element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)):
+            parts.setdefault(e, {}).setdefault(key, []).append(term)
+        return [tuple(tuple(sorted(part)) for part in found.values()) for found in parts.values() if len(found) > 1]
 
     # --- modules -----------------------------------------------------------------------------------
 

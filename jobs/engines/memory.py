@@ -89,6 +89,17 @@ class MemoryAddSet:
     def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
         return {individual: self.about(individual) for individual in individuals}
 
+    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `abox_ops.identities.Merging`."""
+        found, before = [], self.base.graph.elements
+        for _, members in self.whole.elements.classes():
+            parts: dict[str, list[str]] = {}
+            for member in members:
+                parts.setdefault(before.find(member), []).append(member)
+            if len(parts) > 1:
+                found.append(tuple(tuple(sorted(part)) for part in parts.values()))
+        return found
+
     def label(self, individual: str) -> Label:
         element = self.whole.elements.find(individual)
         found = self.closure.labels.get(element)
@@ -164,6 +175,11 @@ class MemoryKnowledgeBase:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
         base, inserted = self._less(insertions, deletions)
         return base._insert(inserted, criterion)
+
+    @property
+    def is_completed(self) -> bool:
+        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        return bool(self._completions)
 
     def patched(
         self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]

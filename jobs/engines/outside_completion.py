@@ -46,7 +46,7 @@ class OutsideCompletion:
             closed = calculus.space.close(label)
             return table.id(calculus.space.close((closed[0], closed[1] | absent)))
 
-        found = by_distinct(told, lambda i: number(self._completion(table.labels[i])))
+        found = by_distinct(told, lambda i: number(self.completed(table.labels[i])))
         found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
         old = np.flatnonzero(keys < FRESH)
         if len(self.others) and len(old):
@@ -58,7 +58,8 @@ class OutsideCompletion:
             found[old[here]] = label[at[here]]
         return found
 
-    def _completion(self, label: Label) -> Label:
+    def completed(self, label: Label) -> Label:
+        """What a told label says with the names that it leaves open guessed."""
         if not self.is_guessed:
             return label
         found = self._completed.get(label)

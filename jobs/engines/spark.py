@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -23,10 +24,11 @@ from jobs.engines.local import LocalKnowledgeBase
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
-from shiq.check import Base, Clock, Found, Options
+from shiq.check import Base, Clock, Found, Options, catalog_of
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
+from shiq.place import Place
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from jobs.spark.checking import Batch, Closed, Figures
     from jobs.spark.deciding import Decided
+    from jobs.spark.reading import BatchRows
 
 
 @dataclass(eq=False)
@@ -118,9 +121,10 @@ class SparkKnowledgeBase:
         told = options.progress or (lambda stage, done, total: None)
         told("reading the batch", 0, 0)
         aside = "ill-typed" in options.allow
-        added = read_batch(session, insertions, base.tbox, key, scope=f"i{base.scope}", aside=aside)
+        read = partial(read_batch, session, tbox=base.tbox, store=key, catalog=catalog_of(options), ontologies=base.ontologies)
+        added = read(insertions, scope=f"i{base.scope}", aside=aside)
         self._held.append(added)
-        removed = read_batch(session, deletions, base.tbox, key, scope=f"d{base.scope}", aside=False) if deletions else None
+        removed = read(deletions, scope=f"d{base.scope}", aside=False) if deletions else None
         if removed is not None:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
@@ -166,7 +170,7 @@ class SparkKnowledgeBase:
             explained.conflicts if explained else [],
             explained.unexplained if explained else refuted,
             explained.complete if explained else not refuted,
-            explained.keys if explained else {},
+            _places(explained, added) if explained else {},
             run,
         )
         ledger = added.ledger + (removed.ledger if removed else Counter())
@@ -268,6 +272,11 @@ class _Modules(Sequence[tuple[str, ...]]):
         return self._items[i]
 
 
+def _places(explained: _Explaining, added: BatchRows) -> Mapping[Assertion, tuple[Place, ...]]:
+    """Where the insertions in conflicts were read: what their rows tell, or the driver if it read them."""
+    return {**explained.places, **added.places(a for raw in explained.conflicts for a in raw.insertions)}
+
+
 # --- conflicts ------------------------------------------------------------------------------------
 
 
@@ -285,7 +294,7 @@ class _Explaining:
     conflicts: Sequence[Any] = ()
     unexplained: int = 0
     complete: bool = True
-    keys: dict[Assertion, tuple[str, ...]] = field(default_factory=dict)
+    places: dict[Assertion, tuple[Place, ...]] = field(default_factory=dict)
 
     def run(self, decider: Decider, options: Options, deadline: float | None, removed: Any) -> None:
         from jobs.spark.explaining import FarExplainer
@@ -343,11 +352,11 @@ class _Explaining:
     def _fetched(self, closed: Closed, bad: set[int]) -> list[Assertion]:
         from jobs.spark.rows import assertions_of
 
-        found: dict[Assertion, list[str]] = {}
-        for assertion, key in assertions_of(self.batch.insertions(closed.joint, bad)):
-            found.setdefault(assertion, []).append(key)
-        for assertion, keys in found.items():
-            self.keys.setdefault(assertion, tuple(sorted({key for key in keys if key})))
+        found: dict[Assertion, list[Place]] = {}
+        for assertion, place in assertions_of(self.batch.insertions(closed.joint, bad)):
+            found.setdefault(assertion, []).append(place)
+        for assertion, places in found.items():
+            self.places.setdefault(assertion, tuple(sorted(set(places) - {Place()})))
         return list(found)
 
     def _elsewhere(self, removed: set[Assertion]) -> list[Assertion]:

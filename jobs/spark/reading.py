@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,11 +25,16 @@ from jobs.spark.rows import ASSERTIONS, DDL, ROLE
 from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey, opened_store
 from shiq.abox import ABox
+from shiq.catalog import Catalog
 from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS, Format
 from shiq.model import TBox
+from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import MOST_SHOWN, capped
-from shiq.sources import FileSource, Format, source_of
+from shiq.rdf.tables import COLUMNS, delta_files, parquet_files
+from shiq.reading import Reading
+from shiq.sources import FileSource, TableKind, source_of, table_kind
 from shiq.verdict import Leftover
 
 #: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
@@ -42,7 +46,8 @@ LEAST_BYTES = 1 << 20
 @dataclass(frozen=True)
 class BatchRows:
     """Assertions as rows of `jobs.spark.rows.SCHEMA`, held by Spark; the ``names`` of classes, object and data properties in
-    them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up."""
+    them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up; ``places``: of what the driver
+    read."""
 
     frame: DataFrame
     leftovers: tuple[Leftover, ...]
@@ -52,6 +57,7 @@ class BatchRows:
     row_groups: int = 0
     rows: int = 0
     held: tuple[DataFrame, ...] = ()
+    places: Places = nowhere
 
     @property
     def is_empty(self) -> bool:
@@ -72,9 +78,18 @@ class _Parts:
 
 
 def read_batch(
-    spark: SparkSession, sources: Sequence[object], tbox: TBox, store: StoreKey, *, scope: str, aside: bool
+    spark: SparkSession,
+    sources: Sequence[object],
+    tbox: TBox,
+    store: StoreKey,
+    *,
+    scope: str,
+    aside: bool,
+    catalog: Catalog | None = None,
+    ontologies: Collection[str] = (),
 ) -> BatchRows:
-    """Reads ``sources``. ``scope`` begins the names of blank nodes; ``aside``: ill-typed data assertions are set aside.
+    """Reads ``sources``. ``scope`` begins the names of blank nodes; ``aside``: ill-typed data assertions are set aside;
+    ``catalog``, ``ontologies``: see `shiq.rdf.read_assertions`.
 
     Raises: InputError, UsageError.
     """
@@ -83,7 +98,8 @@ def read_batch(
         found = _parallel(spark, parts, tbox, store, sources, aside)
         if found is not None:
             return found
-    return _by_driver(spark, sources, tbox, store, scope, aside)
+    reading = read_assertions(sources, tbox.signature, axioms=tbox.axioms, scope=scope, catalog=catalog, ontologies=ontologies)
+    return _by_driver(spark, reading, store, aside)
 
 
 # --- what the sources are -------------------------------------------------------------------------
@@ -100,7 +116,7 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
             parts.tables.append((TableSource(name, own, number), frame))
             continue
         known = source_of(source)
-        if not isinstance(known, FileSource) or known.format is not Format.NTRIPLES or known.content is not None:
+        if not isinstance(known, FileSource) or known.format not in LINE_FORMATS or known.content is not None:
             parts.driver = True
             continue
         size = known.path.stat().st_size
@@ -109,7 +125,8 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
             number = len(parts.splits) + len(parts.tables)
             end = min(start + width, size)
             path = str(known.path.absolute())
-            parts.splits.append(Split(number, known.name, path, own, start, end, size, known.compressed))
+            quads = known.format is Format.NQUADS
+            parts.splits.append(Split(number, known.name, path, own, start, end, size, known.packing, quads))
     return parts
 
 
@@ -118,24 +135,24 @@ def _name(source: object) -> str:
 
 
 def table_of(spark: SparkSession, source: object) -> DataFrame | None:
-    """The triples of a DataFrame, a Parquet file or folder, or a Delta table, with the columns s, p, o, key, row; None for any
-    other source. Raises: InputError for a table without s, p, o, or of a Delta table's feature that files alone do not show."""
+    """The triples of a DataFrame, a Parquet file or folder, or a Delta table, with the columns s, p, o, graph, key, row; None for
+    any other source. Raises: InputError for a table without s, p, o, or of a Delta table's feature that files do not show."""
     if isinstance(source, DataFrame):
         return _triples_of(source, "DataFrame", None)
     if not isinstance(source, str | os.PathLike):
         return None
     name = os.fsdecode(os.fspath(source))
-    path = Path(name)
-    if path.is_dir() and (path / "_delta_log").is_dir():
-        files = _delta_files(path)
-    elif (path.is_dir() and any(path.rglob("*.parquet"))) or (path.suffix == ".parquet" and path.is_file()):
-        files = [str(path.absolute())]
-    else:
+    kind = table_kind(name)
+    if kind is None:
         return None
+    files = delta_files(name) if kind is TableKind.DELTA else parquet_files(Path(name).absolute())
     if not files:
         frame = spark.createDataFrame([], "s string, p string, o string")
         return _triples_of(frame, name, None)
-    return _triples_of(spark.read.parquet(*files), name, F.col("_metadata.row_index"))
+    if any(file.values for file in files):
+        return None  # cut into folders by columns that its files lack: read as the other engines read it
+    reader = spark.read.option("mergeSchema", "true") if len(files) > 1 else spark.read
+    return _triples_of(reader.parquet(*(file.path for file in files)), name, F.col("_metadata.row_index"))
 
 
 def _triples_of(frame: DataFrame, name: str, number: Column | None) -> DataFrame:
@@ -145,29 +162,9 @@ def _triples_of(frame: DataFrame, name: str, number: Column | None) -> DataFrame
             f"{name}: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
             "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
         )
-    key = F.col("key").cast("string") if "key" in frame.columns else F.lit(None).cast("string")
     row = number + 1 if number is not None else F.lit(0).cast("bigint")
-    return frame.select(*(F.col(c).cast("string").alias(c) for c in ("s", "p", "o")), key.alias("key"), row.alias("row"))
-
-
-def _delta_files(path: Path) -> list[str]:
-    """The Parquet files of the present version."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    try:
-        table = DeltaTable(str(path))
-        features = set(table.protocol().reader_features or ())
-    except (DeltaError, OSError) as error:
-        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
-    refused = features & {"deletionVectors", "columnMapping"}
-    columns = set(table.metadata().partition_columns) & {"s", "p", "o", "key"}
-    if refused or columns:
-        raise InputError(
-            f"{path}: a Delta table with {', '.join(sorted(refused | columns))}, which its files alone do not show",
-            "Write it without deletion vectors, column mapping, and partitions by s, p, o or key.",
-        )
-    return [uri.removeprefix("file://") for uri in table.file_uris()]
+    texts = ((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS)
+    return frame.select(*texts, row.alias("row"))
 
 
 # --- in parallel ----------------------------------------------------------------------------------
@@ -242,7 +239,8 @@ def _refuse_what_is_no_triples(splits: Sequence[Split], reports: Sequence[Report
         rejected = sum(report.rejected for report in own)
         if rejected and sum(r.unsure for r in own) == rejected and not any(r.triples for r in own):
             raise InputError(
-                f"{name} is not N-Triples: no line of it is a triple", "Check the file and the format that its name stands for."
+                f"{name} is not N-Triples or N-Quads: no line of it is a triple",
+                "Check the file and the format that its name stands for.",
             )
 
 
@@ -301,33 +299,13 @@ def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int
 # --- by the driver --------------------------------------------------------------------------------
 
 
-def _by_driver(spark: SparkSession, sources: Sequence[object], tbox: TBox, store: StoreKey, scope: str, aside: bool) -> BatchRows:
-    """The batch as the other engines read it; tables are written out as N-Triples for that."""
+def _by_driver(spark: SparkSession, reading: Reading, store: StoreKey, aside: bool) -> BatchRows:
+    """The batch as the other engines read it."""
     from shiq.check import without_ill_typed
 
-    with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
-        given, renamed = [], {}
-        for i, source in enumerate(sources):
-            frame = table_of(spark, source)
-            if frame is None:
-                given.append(source)
-                continue
-            file = Path(folder) / f"{i}.nt"
-            _write_lines(frame, file)
-            renamed[str(file)] = _name(source)
-            given.append(str(file))
-        reading = read_assertions(given, tbox.signature, axioms=tbox.axioms, scope=scope)
     abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
-    leftovers = tuple(replace(x, source=renamed.get(x.source, x.source)) for x in (*reading.leftovers, *set_aside))
-    return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=Counter(reading.ledger))
-
-
-def _write_lines(frame: DataFrame, file: Path) -> None:
-    from jobs.spark.splits import line_of
-
-    with file.open("w", encoding="utf-8", errors="surrogatepass") as out:
-        for row in frame.toLocalIterator():
-            out.write(line_of(row.s, row.p, row.o) + "\n")
+    leftovers, ledger = (*reading.leftovers, *set_aside), Counter(reading.ledger)
+    return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=ledger, places=reading.places)
 
 
 def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:

@@ -2,7 +2,8 @@
 
 ``kind`` says what a row is: `CLASS` (s, p: class), `ROLE` (s, p: property, o), `DATA` (s, p, o with datatype and language), or
 `OTHER` (o: any other assertion as JSON, `jobs.store.values`; s and p: its individuals). ``s_node`` and ``o_node`` are the store's
-numbers of the individuals, -1 for fresh ones; ``key`` is what the caller calls the row, "" where nothing.
+numbers of the individuals, -1 for fresh ones; ``key`` is what the caller calls the row, ``graph`` the named graph it is in (an
+N-Triples term), "" where nothing.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from shiq.model import (
     ObjectPropertyAssertion,
     SameIndividual,
 )
+from shiq.place import Place
 
 CLASS, ROLE, DATA, OTHER = "class", "role", "data", "other"
 ASSERTIONS = (CLASS, ROLE, DATA, OTHER)
 
-_TEXTS = ("kind", "s", "p", "o", "datatype", "language", "key")
+_TEXTS = ("kind", "s", "p", "o", "datatype", "language", "key", "graph")
 _NUMBERS = ("s_node", "o_node", "split")
 SCHEMA = pa.schema([*(pa.field(name, pa.string()) for name in _TEXTS), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
 #: The same for Spark.
@@ -165,14 +167,15 @@ def _array(values: Ints) -> array[int]:
     return made
 
 
-def assertions_of(rows: pa.Table) -> Iterator[tuple[Assertion, str]]:
-    """(assertion, key) for each row."""
-    for kind, s, p, o, datatype, language, key in zip(*(rows[name].to_pylist() for name in _TEXTS)):
+def assertions_of(rows: pa.Table) -> Iterator[tuple[Assertion, Place]]:
+    """Each row's assertion, and its key and graph."""
+    for kind, s, p, o, datatype, language, key, graph in zip(*(rows[name].to_pylist() for name in _TEXTS)):
+        place = Place(graph=graph, key=key)
         if kind == CLASS:
-            yield ClassAssertion(Class(p), s), key
+            yield ClassAssertion(Class(p), s), place
         elif kind == ROLE:
-            yield ObjectPropertyAssertion(ObjectProperty(p), s, o), key
+            yield ObjectPropertyAssertion(ObjectProperty(p), s, o), place
         elif kind == DATA:
-            yield DataPropertyAssertion(DataProperty(p), s, Literal(o, datatype, language)), key
+            yield DataPropertyAssertion(DataProperty(p), s, Literal(o, datatype, language)), place
         else:
-            yield decode(json.loads(o)), key
+            yield decode(json.loads(o)), place

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -23,12 +23,15 @@ from jobs.spark.rows import CLASS, DATA, ROLE, batch_of
 from jobs.spark.worker import StoreKey, opened_store
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import Literal, Signature
+from shiq.packed import Packing
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import Rejects
+from shiq.rdf.tables import line_of
 from shiq.rdf.triples import Triples
-from shiq.sources import FileSource, Format
+from shiq.sources import FileSource
 from shiq.verdict import Leftover
 
 #: Kinds of rows that are no assertions: what was found, as JSON in ``o``.
@@ -37,8 +40,8 @@ REPORT, LEFTOVER, FAILURE = "report", "leftover", "failure"
 
 @dataclass(frozen=True)
 class Split:
-    """Bytes ``start`` … ``end`` of a file (of all of it if it is ``packed``): the lines that begin there. ``scope`` begins the
-    names of its blank nodes; ``size`` is what the driver saw of it."""
+    """Bytes ``start`` … ``end`` of a file (of all of it if it has a ``packing``): the lines that begin there. ``scope`` begins
+    the names of its blank nodes; ``size`` is what the driver saw of it; ``quads``: N-Quads instead of N-Triples."""
 
     number: int
     name: str
@@ -47,7 +50,8 @@ class Split:
     start: int
     end: int
     size: int
-    packed: bool = False
+    packing: Packing | None = None
+    quads: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def read_split(split: Split, vocabulary: Vocabulary, store: StoreKey) -> Iterato
         with _opened(split) as stream:
             counted = _Counted(stream)
             try:
-                read_lines(cast(BinaryIO, counted), triples, split.scope, rejects)
+                read_lines(cast(BinaryIO, counted), triples, split.scope, rejects, quads=split.quads)
             except InputError:
                 if not rejects.total:
                     raise
@@ -102,10 +106,8 @@ def read_split(split: Split, vocabulary: Vocabulary, store: StoreKey) -> Iterato
 
 def _opened(split: Split) -> BinaryIO:
     """The bytes of ``split``. Raises: InputError, OSError."""
-    if split.packed:
-        from pathlib import Path
-
-        return FileSource(split.name, Path(split.path), Format.NTRIPLES, True).open()
+    if split.packing is not None:
+        return FileSource(split.name, Path(split.path), Format.NTRIPLES, split.packing).open()
     file = open(split.path, "rb")  # noqa: SIM115 (closed with the part)
     size = file.seek(0, io.SEEK_END)
     if size != split.size:
@@ -177,32 +179,21 @@ class TableSource:
 def read_rows(
     batches: Iterator[pa.RecordBatch], source: TableSource, vocabulary: Vocabulary, store: StoreKey
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table with the columns s, p, o (N-Triples terms), key, and row (its number, 0 where unknown)."""
+    """The rows of a table with the columns s, p, o, graph (N-Triples terms), key, and row (its number, 0 where unknown)."""
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("s", "p", "o", "key", "row")]
-        keys = ["" if key is None else str(key) for key in columns[3]]
-        lines = [line_of(s, p, o) for s, p, o in zip(*columns[:3])]
+        columns = [batch.column(name).to_pylist() for name in ("s", "p", "o", "graph", "key", "row")]
+        keys = ["" if key is None else str(key) for key in columns[4]]
+        lines = [line_of(*terms) for terms in zip(*columns[:4])]
         triples, rejects, report = Triples(), Rejects(source.name), Report(source.number)
         triples.begin(source.name)
         try:
-            read_lines(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, source.scope, rejects)
+            data = "\n".join(lines).encode("utf-8", "surrogatepass")
+            read_lines(io.BytesIO(data), triples, source.scope, rejects, quads=True)
         except InputError:
             if not rejects.total:
                 raise
-        place = _Place(keys, [int(row or 0) for row in columns[4]])
+        place = _Place(keys, [int(row or 0) for row in columns[5]])
         yield from _resolved(triples, rejects, report, vocabulary, store, place)
-
-
-_RESOURCE = re.compile(r"(?:<|_:)\S+")
-_LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
-
-
-def line_of(s: str | None, p: str | None, o: str | None) -> str:
-    """A row as a line; one that no parser takes where a term is missing or is not one term alone."""
-    if s is not None and p is not None and o is not None and _RESOURCE.fullmatch(s) and _RESOURCE.fullmatch(p):
-        if (_LITERAL if o.startswith('"') else _RESOURCE).fullmatch(o):
-            return f"{s} {p} {o} ."
-    return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} .")
 
 
 @dataclass(frozen=True)
@@ -315,6 +306,8 @@ def _assertions(triples: Triples, bulk: Bulk, report: Report, store: StoreKey, p
             }
         if keys is not None:
             columns["key"] = keys.take(pa.array(lines[rows] - 1))
+        if len(triples.graph):
+            columns["graph"] = [triples.graph_of(row) for row in rows.tolist()]
         yield batch_of(columns, len(rows))
 
 

@@ -24,6 +24,8 @@ MANIFEST = "store.json"
 FORMAT = "shiq-store"
 VERSION = 2
 TABLES = "tables"
+#: The document of what belongs to the data and is set aside (`shiq.aside`).
+ASIDE = "aside"
 #: The folder of the files that name rows which are no longer valid.
 REMOVED = "removed"
 #: The document of the labels of the TBox's terms; not every store has it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
-from jobs.store.manifest import TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     COMPLETION,
     IDENTITY,
@@ -28,6 +29,7 @@ from jobs.store.schema import (
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from jobs.store.values import decode
+from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.model import (
     Assertion,
@@ -126,6 +128,11 @@ class Store:
     def leftovers(self) -> tuple[Leftover, ...]:
         """What was not interpreted when the store was built."""
         return tuple(map(decode, self._document("leftovers")))
+
+    @cached_property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data, is not in A, and was set aside because it contradicts."""
+        return tuple(map(Aside.from_dict, self._document(ASIDE))) if ASIDE in self.manifest.documents else ()
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:
@@ -290,6 +297,7 @@ def status(store: Store) -> dict[str, Any]:
         "tbox_hash": manifest.tbox_hash,
         "axioms": len(store.tbox.axioms),
         "leftovers": len(store.leftovers),
+        "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": tables,
         "snapshots": [

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jobs.store.lock import LOCK, writing
 from jobs.store.manifest import (
+    ASIDE,
     MANIFEST,
     REMOVED,
     TABLES,
@@ -33,6 +34,7 @@ from jobs.store.read import Store, open_store
 from jobs.store.schema import vacuum_table
 from jobs.store.snapshots import SNAPSHOTS, keep
 from jobs.store.values import encode
+from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.verdict import Leftover
@@ -92,9 +94,11 @@ class Rebuild:
         leftovers: Iterable[Leftover] = (),
         tbox_leftovers: Iterable[Leftover] = (),
         certificate: Certificate | None = None,
+        asides: Iterable[Aside] | None = None,
     ) -> Store:
         """Puts the snapshot of ``tables`` in the place of the old one, and opens it. ``tbox_leftovers``: those of reading the
-        TBox, as far as they are told apart from the others."""
+        TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as before, by the snapshots
+        that are kept)."""
         path, of_tbox = self.path, tuple(tbox_leftovers)
         left_over = (*of_tbox, *leftovers)
         about(certificate, path, self.tbox)
@@ -106,6 +110,7 @@ class Rebuild:
                 "tbox": write_document(path, "tbox", encode(self.tbox)),
                 "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
                 "index": write_document(path, "index", index_document),
+                **self._asides(asides),
                 **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
@@ -116,6 +121,12 @@ class Rebuild:
         if self.old and not self.keeps:
             tidy(path, manifest, self.old)
         return open_store(path)
+
+    def _asides(self, asides: Iterable[Aside] | None) -> dict[str, DataFile]:
+        if asides is not None:
+            return aside_document(self.path, asides)
+        held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
+        return {ASIDE: held} if held else {}
 
     def _read_properties(self) -> list[str]:
         """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
@@ -206,6 +217,12 @@ def _previous(path: Path) -> Manifest | None:
 
 def write_document(store: Path, name: str, value: object) -> DataFile:
     return write_json(store, _DOCUMENTS, name, value)
+
+
+def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
+    """The document of what is set aside, by its name; none where nothing is."""
+    rows = [aside.to_dict() for aside in asides]
+    return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
 def tidy(store: Path, new: Manifest, old: Manifest) -> None:

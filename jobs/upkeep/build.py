@@ -19,6 +19,7 @@ from jobs.store.schema import write_table
 from jobs.store.write import Counts, about, rebuilding, unchanged
 from jobs.upkeep.tables import base_tables, index_document, index_tables, numbered
 from shiq.abox import ABox
+from shiq.aside import Aside
 from shiq.model import TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
@@ -64,6 +65,7 @@ def write_store(
     progress: Progress | None = None,
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
+    asides: Iterable[Aside] | None = None,
     labels: Mapping[str, str] | None = None,
     prepared: Prepared | None = None,
 ) -> Store:
@@ -72,7 +74,8 @@ def write_store(
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
     one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
     none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
-    ``labels``: of its terms.
+    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``labels``: of the
+    terms of the TBox.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
@@ -99,4 +102,5 @@ def write_store(
             leftovers=leftovers,
             tbox_leftovers=tbox_leftovers,
             certificate=certificate,
+            asides=asides,
         )

@@ -8,6 +8,7 @@ snapshot or the new one. Where a batch changes the clauses themselves, the store
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,9 +21,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from jobs.columns import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
 from jobs.engines.growth import Growth, Numbers, growth
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.patch import Patch
 from jobs.store.labels import complex_text, label_rows
 from jobs.store.lock import writing
 from jobs.store.manifest import (
+    ASIDE,
     REMOVED,
     Certificate,
     DataFile,
@@ -35,6 +38,7 @@ from jobs.store.manifest import (
 )
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
+    COMPLETION,
     IDENTITY,
     KIND_CLASS,
     KIND_DATA_PROPERTY,
@@ -46,9 +50,11 @@ from jobs.store.schema import (
     write_table,
 )
 from jobs.store.snapshots import keep
-from jobs.store.write import issued, tidy, unchanged, write_document
+from jobs.store.write import aside_document, issued, tidy, unchanged, write_document
 from jobs.upkeep.build import write_store
 from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
+from shiq.ntriples import assertion_lines
 
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
 MOST_FILES, MOST_REMOVED = 32, 0.25
@@ -62,11 +68,17 @@ def commit(
     checked: tuple[str, int],
     certificate: Certificate | None = None,
     opened: Store | None = None,
+    patch: Patch | None = None,
+    asides: Iterable[Aside] = (),
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
+    ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
+
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
-    what it has read already; nobody uses it afterwards. Cost: as of a check, and now and then a table written as a whole.
+    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
+    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of a check, and now and then a
+    table written as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
@@ -74,11 +86,12 @@ def commit(
         present = read_manifest(path)
         unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
+        kept = _asides(store, insertions, deletions, asides)
         free = _free(store)
-        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free)
+        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
-            return store if is_void else _written(store, grown, free, certificate)
+            return store if is_void and kept == store.asides else _written(store, grown, free, certificate, kept)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
@@ -90,8 +103,18 @@ def commit(
         certificate=certificate,
         replacing=checked,
         ontologies=store.ontologies,
+        asides=kept,
         labels=store.term_labels,
     )
+
+
+def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[Aside]) -> tuple[Aside, ...]:
+    new = list(asides)
+    if not store.asides:
+        return tuple(new)
+    renewed = {aside.triples for aside in new}
+    gone = {assertion_lines(a) for abox in (insertions, deletions) for a in abox} | renewed
+    return (*(aside for aside in store.asides if aside.triples not in gone), *new)
 
 
 def compact(path: Path) -> Store:
@@ -116,7 +139,7 @@ def _free(store: Store) -> Numbers:
     return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
 
 
-def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificate | None) -> Store:
+def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificate | None, asides: tuple[Aside, ...]) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_hash(grown.terms)
@@ -139,7 +162,8 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
     added["labels"] = label_rows(grown.labels)
     added["labels"]["label"] = added["labels"]["label"] + free.label
     old = store.manifest
-    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in store.manifest.tables}
+    kept = [name for name in store.manifest.tables if name in added or name not in COMPLETION]
+    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in kept}
     document = store.index_document | {
         "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),
@@ -152,8 +176,9 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
         assertions=facts.pop("assertions"),
         tables=tables,
         documents={
-            **old.documents,
+            **{name: file for name, file in old.documents.items() if name != ASIDE},
             "index": write_document(store.path, "index", document),
+            **aside_document(store.path, asides),
         },
         certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, store.leftovers),
         facts=facts,

@@ -1,4 +1,4 @@
-"""N-Triples in bulk: plain lines are split here, everything odd goes to the real parser.
+"""N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real parser.
 
 A line is plain if it has single spaces between its terms. Each distinct term is checked once; a line whose terms were all met
 before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
@@ -8,8 +8,8 @@ and so are broken ones, for their message.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, TypeAlias
 
 import pyoxigraph as ox
 
@@ -25,12 +25,15 @@ _CACHED_TOKEN_BYTES = 256
 
 _LABEL = rb"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)"
 _SUBJECT_LABEL = re.compile(_LABEL)
-_OBJECT = re.compile(
+_TERM = (
     rb"(?:<(?P<iri>[^<>\\]+)>|"
     + _LABEL.replace(b"(", b"(?P<label>", 1)
     + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
-    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)[ \t]*\.[ \t]*\r?"
+    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)"
 )
+_OBJECT = re.compile(_TERM)
+_OBJECT_AND_END = re.compile(_TERM + rb"[ \t]*\.[ \t]*\r?")
+_DOTS = {b".", b".\r"}
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
@@ -38,52 +41,74 @@ _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
 _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
+#: Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default graph.
+_Columns: TypeAlias = tuple[list[int], list[int], list[int], list[int] | None]
+
+
 class _OddError(Exception):
     """Not a plain line."""
 
 
 def read_lines(
-    stream: BinaryIO, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+    stream: BinaryIO,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
+    *,
+    quads: bool = False,
 ) -> None:
-    """Reads N-Triples into ``triples``; broken lines become ``rejects``, and everything else is still read.
+    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``, and everything else is still
+    read.
 
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
-    subjects, predicates = _Resources(triples, scope), _Predicates(triples, scope)
-    objects = _Objects(triples, scope)
+    terms = _Terms(triples, scope)
     add_quad = quad_adder(triples, written_labels(scope))
+    format = ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES
+    splits = (terms.of_quads, terms.of_triples) if quads else (terms.of_triples,)
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
         lines = block.split(b"\n")
-        try:
-            first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
-            s = [subjects[token] for token in first]
-            p = [predicates[token] for token in second]
-            o = [objects[token] for token in third]
-        except (ValueError, _OddError):
-            for at, line in enumerate(lines, number + 1):
-                try:
-                    triples.add_ids(*_plain(line, subjects, predicates, objects), at)
-                except (ValueError, _OddError):
-                    _read_odd(line, at, add_quad, rejects)
+        found = _first(splits, lines)
+        if found is not None:
+            _add(triples, found, range(number + 1, number + 1 + len(lines)))
         else:
-            triples.subject.extend(s)
-            triples.predicate.extend(p)
-            triples.object.extend(o)
-            triples.line.extend(range(number + 1, number + 1 + len(lines)))
+            for at, line in enumerate(lines, number + 1):
+                one = _first(splits, [line])
+                if one is not None:
+                    _add(triples, one, (at,))
+                else:
+                    _read_odd(line, at, format, add_quad, rejects)
         number += len(lines)
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
     if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
+        syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
-            f"{rejects.source} is not N-Triples: no line of it is a triple ({rejects.shown[0].message})",
+            f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.shown[0].message})",
             "Check the file and the format that its name stands for.",
         )
 
 
-def _plain(line: bytes, subjects: _Resources, predicates: _Predicates, objects: _Objects) -> tuple[int, int, int]:
-    first, second, third = line.split(b" ", 2)
-    return subjects[first], predicates[second], objects[third]
+def _first(splits: Sequence[Callable[[list[bytes]], _Columns]], lines: list[bytes]) -> _Columns | None:
+    """What the first of ``splits`` makes of plain lines; None where a line is not plain."""
+    for split in splits:
+        try:
+            return split(lines)
+        except (ValueError, _OddError):
+            continue
+    return None
+
+
+def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
+    subjects, predicates, objects, graphs = found
+    if graphs is not None:
+        triples.add_graphs(graphs)
+    triples.subject.extend(subjects)
+    triples.predicate.extend(predicates)
+    triples.object.extend(objects)
+    triples.line.extend(lines)
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
@@ -129,15 +154,15 @@ class _Predicates(_Resources):
 
 
 class _Objects(dict[bytes, int]):
-    """Ids of objects by token, the closing dot included."""
+    """Ids of objects by token; ``pattern`` says whether the closing dot is part of it."""
 
-    def __init__(self, triples: Triples, scope: str) -> None:
+    def __init__(self, triples: Triples, scope: str, pattern: re.Pattern[bytes]) -> None:
         super().__init__()
-        self._triples, self._scope = triples, scope
+        self._triples, self._scope, self._pattern = triples, scope, pattern
         self._datatypes: dict[bytes, str] = {}
 
     def __missing__(self, token: bytes) -> int:
-        match = _OBJECT.fullmatch(token)
+        match = self._pattern.fullmatch(token)
         if match is None:
             raise _OddError
         iri, label, lexical, datatype, tag = match.groups()
@@ -167,6 +192,29 @@ class _Objects(dict[bytes, int]):
         return text, known, ""
 
 
+class _Terms:
+    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one is not plain."""
+
+    def __init__(self, triples: Triples, scope: str) -> None:
+        self._resources, self._predicates = _Resources(triples, scope), _Predicates(triples, scope)
+        self._last = _Objects(triples, scope, _OBJECT_AND_END)
+        self._third = _Objects(triples, scope, _OBJECT)
+
+    def of_triples(self, lines: list[bytes]) -> _Columns:
+        first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
+        return (*self._begun(first, second), [self._last[token] for token in third], None)
+
+    def of_quads(self, lines: list[bytes]) -> _Columns:
+        first, second, rest = zip(*[line.split(b" ", 2) for line in lines], strict=True)
+        third, fourth, dots = zip(*[text.rsplit(b" ", 2) for text in rest], strict=True)
+        if not _DOTS.issuperset(dots):
+            raise _OddError
+        return (*self._begun(first, second), [self._third[t] for t in third], [self._resources[t] for t in fourth])
+
+    def _begun(self, first: Sequence[bytes], second: Sequence[bytes]) -> tuple[list[int], list[int]]:
+        return [self._resources[token] for token in first], [self._predicates[token] for token in second]
+
+
 def _iri_id(iri: bytes, triples: Triples) -> int:
     text = _decoded(iri)
     found = triples.ids.get(text)
@@ -192,16 +240,29 @@ def _decoded(text: bytes) -> str:
         raise _OddError from None
 
 
-def _read_odd(line: bytes, number: int, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
+def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
     text = line.strip(b" \t\r")
     if not text or text.startswith(b"#"):
         return
+    if message := not_utf8(line):
+        rejects.add(message, number, line.decode("utf-8", "backslashreplace"))
+        rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
+        return
     try:
-        for quad in list(ox.parse(line, format=ox.RdfFormat.N_TRIPLES)):
+        for quad in list(ox.parse(line, format=format)):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         rejects.add(message_of(error), number, line.decode("utf-8", "backslashreplace"))
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
+
+
+def not_utf8(line: bytes) -> str:
+    """What of ``line`` is not UTF-8; "" if all of it is."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte 0x{line[error.start]:02X} at column {error.start + 1}"
+    return ""
 
 
 _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)

@@ -4,40 +4,45 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar, cast
 
+import numpy as np
+
 from shiq.abox import ABox
+from shiq.catalog import Catalog
 from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS, Format
 from shiq.functional import read_document
 from shiq.labelling import PROPERTIES
+from shiq.limits import limits
 from shiq.model import (
+    OWL,
     Assertion,
     Axiom,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
     Literal,
-    ObjectInverseOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
     Signature,
     TBox,
 )
+from shiq.rdf.bulk import column
+from shiq.rdf.jsonld import read_json
 from shiq.rdf.lines import read_lines
 from shiq.rdf.objects import Rewritten, read_oxigraph, read_rdflib
 from shiq.rdf.owlready import iris_of, read_owlready
+from shiq.rdf.places import plain_triple
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.surroundings import bare
+from shiq.rdf.tables import read_table
 from shiq.rdf.terms import numbered_labels, written_labels
 from shiq.rdf.triples import Triples
 from shiq.rdf.turtle import read_turtle
-from shiq.rdf.vocabulary import LANGUAGE_DOCUMENTS, TYPE
+from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS, ONTOLOGY, TYPE
 from shiq.rdf.xml import read_xml
 from shiq.reading import Reading
-from shiq.sources import FileSource, Format, ObjectKind, ObjectSource, source_of
+from shiq.sources import FileSource, ObjectKind, ObjectSource, TableSource, source_of
 from shiq.verdict import Leftover
 
 Progress: TypeAlias = Callable[[str, int], None]
@@ -73,23 +78,94 @@ class Loaded:
     labels: list[tuple[str, str, Literal]] = field(default_factory=list)
 
 
-def load(sources: Sequence[object], scope: str, progress: Progress | None) -> Loaded:
-    """Reads ``sources``; blank nodes of the i-th become ``_:{scope}{i}.label``. Raises: InputError, UsageError."""
+def load(
+    sources: Sequence[object],
+    scope: str,
+    progress: Progress | None,
+    catalog: Catalog | None = None,
+    given: Collection[str] = (),
+    *,
+    follow: bool = True,
+) -> Loaded:
+    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
+    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
+    read.
+
+    Raises: InputError, UsageError.
+    """
     known = [source_of(source) for source in sources]
     taken = {name for source in known if isinstance(source, ObjectSource) for name in _scopes(source.value)}
     loaded = Loaded()
-    for i, source in enumerate(known):
+    read: set[Path] = set()
+    imports = _Imports(loaded, given)
+    for i in count():
+        if i < len(known):
+            source = known[i]
+        else:
+            found = imports.next(catalog, read) if catalog is not None and follow else None
+            if found is None:
+                return loaded
+            source = found
         own = f"{scope}{i}"
         while own in taken:
             own += "x"
         loaded.sources.append(source.name)
         loaded.triples.begin(source.name)
         if isinstance(source, FileSource):
+            read.add(source.path.resolve())
             loaded.ontologies.add(source.iri)
-            _file(source, own, loaded, progress)
+            _file(source, own, loaded, progress, catalog)
+        elif isinstance(source, TableSource):
+            rejects = Rejects(source.name)
+            read_table(source, loaded.triples, own, rejects, progress)
+            _account(rejects, loaded)
         else:
             _object(source, own, loaded)
-    return loaded
+    raise AssertionError
+
+
+class _Imports:
+    """What of the imports met so far is still to be read."""
+
+    def __init__(self, loaded: Loaded, given: Collection[str]) -> None:
+        self._loaded = loaded
+        self._done = {bare(iri) for iri in given} | LANGUAGE_DOCUMENTS
+
+    def next(self, catalog: Catalog, read: set[Path]) -> FileSource | None:
+        """The next file that is imported and was not read yet; each IRI it is imported by is answered."""
+        done = self._done | {bare(iri) for iri in self._loaded.ontologies | _named_in(self._loaded.triples)}
+        for iri in self._wanted():
+            if bare(iri) in done:
+                continue
+            self._done.add(bare(iri))
+            path = catalog.find(iri)
+            if path is None:
+                continue
+            self._loaded.ontologies.add(iri)
+            if path.resolve() in read:
+                continue
+            source = source_of(path)
+            if not isinstance(source, FileSource):
+                raise InputError(f"{path}, which {catalog.name} has for <{iri}>, is no ontology", "Correct the catalog.")
+            return replace(source, most=limits().document)
+        return None
+
+    def _wanted(self) -> list[str]:
+        triples = self._loaded.triples
+        predicate = triples.ids.get(IMPORTS, -1)
+        rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
+        values = [triples.terms[triples.object[row]] for row in rows]
+        return [*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports)]
+
+
+def _named_in(triples: Triples) -> set[str]:
+    """The names of ontologies, and of their versions, that triples state."""
+    known, predicates, values = triples.ids.get, column(triples.predicate), column(triples.object)
+    headers = np.flatnonzero((predicates == known(TYPE, -1)) & (values == known(ONTOLOGY, -1))).tolist()
+    versions = np.flatnonzero(predicates == known(OWL + "versionIRI", -1)).tolist()
+    return {str(triples.terms[triples.subject[row]]) for row in headers} | {
+        str(triples.terms[triples.object[row]]) for row in versions
+    }
 
 
 def _scopes(value: object) -> set[str]:
@@ -100,21 +176,30 @@ def _scopes(value: object) -> set[str]:
     return {name[2:].partition(".")[0] for name in abox.individuals if name.startswith("_:")}
 
 
-def _file(source: FileSource, scope: str, loaded: Loaded, progress: Progress | None) -> None:
+def _file(source: FileSource, scope: str, loaded: Loaded, progress: Progress | None, catalog: Catalog | None) -> None:
     if source.format is Format.FUNCTIONAL:
         _functional(source, scope, loaded)
         return
     rejects = Rejects(source.name)
-    _triples(source, loaded.triples, scope, rejects, progress)
+    _triples(source, loaded.triples, scope, rejects, progress, catalog)
     _account(rejects, loaded)
 
 
-def _triples(source: FileSource, triples: Triples, scope: str, rejects: Rejects, progress: Progress | None) -> None:
-    if source.format is Format.NTRIPLES:
+def _triples(
+    source: FileSource,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Progress | None,
+    catalog: Catalog | None = None,
+) -> None:
+    if source.format in LINE_FORMATS:
         with source.open() as stream:
-            read_lines(stream, triples, scope, rejects, progress)
-    elif source.format is Format.TURTLE:
+            read_lines(stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS)
+    elif source.format in (Format.TURTLE, Format.TRIG):
         read_turtle(source, triples, numbered_labels(scope), rejects, progress)
+    elif source.format is Format.JSONLD:
+        read_json(source, triples, numbered_labels(scope), rejects, catalog)
     else:
         read_xml(source, triples, numbered_labels(scope), rejects, progress)
 
@@ -153,17 +238,10 @@ def _assertions(stated: Iterable[Stated[Assertion]], loaded: Loaded) -> None:
 
 def add_row(triples: Triples, assertion: Assertion, line: int = 0) -> bool:
     """Adds an assertion on a named class or property as the triple that says it; False for any other."""
-    match assertion:
-        case ClassAssertion(Class(iri), individual):
-            triples.add(individual, TYPE, iri, line)
-        case ObjectPropertyAssertion(ObjectProperty(iri), subject, value):
-            triples.add(subject, iri, value, line)
-        case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, value):
-            triples.add(value, iri, subject, line)
-        case DataPropertyAssertion(DataProperty(iri), subject, literal):
-            triples.add(subject, iri, literal, line)
-        case _:
-            return False
+    triple = plain_triple(assertion)
+    if triple is None:
+        return False
+    triples.add(*triple, line)
     return True
 
 

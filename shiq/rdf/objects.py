@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,7 @@ OXIGRAPH_REWRITES: Mapping[str, str] = {
     **_per_name(XSD, "dateTime", "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more"),
     **_per_name(XSD, "float double", 'other spellings of infinity and NaN, such as "inf", become INF and NaN'),
 }
+_RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
 _NOT_FINITE = {"INF", "-INF", "+INF", "NaN"}
 
 
@@ -103,10 +104,18 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
         except RefusedTermError as error:
             rejects.add(str(error), text=short(" ".join(map(repr, row[:3]))))
             continue
-        triples.add(subject, predicate, value)
+        triples.add(subject, predicate, value, 0, _rdflib_graph(row[3:], label))
         if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
             rewritten.add(value.datatype, predicate, len(triples) - 1)
     return rewritten
+
+
+def _rdflib_graph(name: Sequence[Any], label: Labels) -> str:
+    """The name of a named graph, "" for the default graph or where rdflib tells none."""
+    if not name or name[0] is None or str(name[0]) == _RDFLIB_DEFAULT_GRAPH:
+        return ""
+    found = _rdflib_term(getattr(name[0], "identifier", name[0]), label)
+    return found if isinstance(found, str) else ""
 
 
 def _rdflib_term(term: Any, label: Labels) -> str | Literal:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from shiq.abox import ABox
+from shiq.catalog import Catalog
 from shiq.labelling import PROPERTIES, labelled
 from shiq.model import (
     OWL,
@@ -22,6 +23,7 @@ from shiq.model import (
     Signature,
     TBox,
 )
+from shiq.place import Place
 from shiq.profile import split_assertions, split_axioms
 from shiq.rdf.accounts import Accounts, Finding, capped
 from shiq.rdf.assemble import build_abox
@@ -31,6 +33,7 @@ from shiq.rdf.graph import build_graph
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
+from shiq.rdf.places import ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples
 from shiq.rdf.vocabulary import TYPE, NearMisses
@@ -38,15 +41,17 @@ from shiq.reading import Reading
 from shiq.signature import signature_of
 
 
-def read_ontology(sources: Sequence[object], *, progress: Progress | None = None, scope: str = "t") -> Reading:
+def read_ontology(
+    sources: Sequence[object], *, progress: Progress | None = None, scope: str = "t", catalog: Catalog | None = None
+) -> Reading:
     """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
 
     Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a leftover. Blank nodes of the
-    i-th source become ``_:{scope}{i}.label``.
+    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress)
+    loaded = load(sources, scope, progress, catalog)
     reader = _Reader(loaded, loaded.signature, (), whole=True)
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
@@ -75,16 +80,17 @@ def read_assertions(
     ontologies: Collection[str] = (),
     axioms: Collection[Axiom] = (),
     scope: str = "a",
+    catalog: Catalog | None = None,
 ) -> Reading:
     """The assertions in ``sources``, given the vocabulary of the TBox; for data of any size.
 
     Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which also say which roles are simple.
-    Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered. Sources that are read by different calls and belong
-    together need different ``scope``: it begins the names of their blank nodes.
+    Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the ``catalog`` has them. Sources
+    that are read by different calls and belong together need different ``scope``: it begins the names of their blank nodes.
 
     Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress)
+    loaded = load(sources, scope, progress, catalog, ontologies)
     reader = _Reader(loaded, signature | loaded.signature, ontologies, whole=False)
     own = _own(axioms)
     findings: dict[Axiom | Assertion, list[Finding]] = {
@@ -194,6 +200,12 @@ class _Reader:
                 accounts.leave("unattached", message, group[0], count=count)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
+        places = ReadPlaces(
+            self.triples,
+            self.read,
+            {item.value: graph.rows[item.main] for item in reversed(mapping.assertions)},
+            {item.value: (Place(item.source, item.line),) for item in self.loaded.assertions},
+        )
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
             counts.update(ledger)
@@ -204,6 +216,7 @@ class _Reader:
             +counts,
             tuple(self.loaded.sources),
             self.ontologies,
+            places=places,
         )
 
 

@@ -41,7 +41,8 @@ class RefusedTermError(Exception):
 
 
 def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None]:
-    """A function that adds a triple that pyoxigraph read, and its line. It raises RefusedTermError, and then adds nothing."""
+    """A function that adds a triple that pyoxigraph read, with its graph and line. It raises RefusedTermError, and
+    then adds nothing."""
     ids, new, add = triples.ids, triples.id, triples.add_ids
 
     def resource(term: object) -> int:
@@ -57,7 +58,9 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
     def add_quad(quad: ox.Quad, line: int) -> None:
         value = quad.object
         target = new(literal_of(value)) if isinstance(value, ox.Literal) else resource(value)
-        add(resource(quad.subject), resource(quad.predicate), target, line)
+        name = quad.graph_name
+        graph = -1 if isinstance(name, ox.DefaultGraph) else resource(name)
+        add(resource(quad.subject), resource(quad.predicate), target, line, graph)
 
     return add_quad
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TypeAlias
 
 from shiq.model import Literal
@@ -25,7 +27,9 @@ LONGEST_TEXT = 300
 class Triples:
     """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows.
 
-    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals."""
+    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
+    row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
+    rows."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
@@ -35,6 +39,8 @@ class Triples:
     predicate: array[int] = field(default_factory=lambda: array("i"))
     object: array[int] = field(default_factory=lambda: array("i"))
     line: array[int] = field(default_factory=lambda: array("I"))
+    graph: array[int] = field(default_factory=lambda: array("i"))
+    keys: dict[int, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
     _owners: list[int] = field(default_factory=list)
@@ -60,18 +66,31 @@ class Triples:
         self._owners.append(len(self.names))
         self.names.append(name)
 
-    def add(self, subject: str, predicate: str, value: Term, line: int = 0) -> None:
-        self.add_ids(self.id(subject), self.id(predicate), self.id(value), line)
+    def add(self, subject: str, predicate: str, value: Term, line: int = 0, graph: str = "") -> None:
+        """Adds a triple of the graph named ``graph`` (an IRI or blank node), or of the default graph."""
+        self.add_ids(self.id(subject), self.id(predicate), self.id(value), line, self.id(graph) if graph else -1)
 
-    def add_ids(self, subject: int, predicate: int, value: int, line: int) -> None:
+    def add_ids(self, subject: int, predicate: int, value: int, line: int, graph: int = -1) -> None:
+        if graph >= 0:
+            self.add_graphs((graph,))
         self.subject.append(subject)
         self.predicate.append(predicate)
         self.object.append(value)
         self.line.append(line)
 
+    def add_graphs(self, graphs: Sequence[int]) -> None:
+        """Says in which graphs the rows are that are added next."""
+        self.graph.extend(repeat(-1, len(self) - len(self.graph)))
+        self.graph.extend(graphs)
+
+    def graph_of(self, row: int) -> str:
+        """The name of a row's graph as an N-Triples term, "" for the default graph."""
+        graph = self.graph[row] if row < len(self.graph) else -1
+        return shown(self.terms[graph]) if graph >= 0 else ""
+
     def cut(self, length: int) -> None:
         """Takes back the rows from ``length`` on."""
-        for column in (self.subject, self.predicate, self.object, self.line):
+        for column in (self.subject, self.predicate, self.object, self.line, self.graph):
             del column[length:]
 
     def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:

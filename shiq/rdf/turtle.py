@@ -1,4 +1,4 @@
-"""Turtle, read by pyoxigraph, which goes on after a broken statement; lines are known because it is fed line by line."""
+"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known because it is fed line by line."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from typing import BinaryIO
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.rdf.lines import message_of
+from shiq.formats import Format
+from shiq.rdf.lines import LONGEST_LINE, message_of, not_utf8
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
 from shiq.rdf.triples import Triples
 from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000
+_SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG}
 
 
 class _Feed:
     """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term may contain: the statement they
     are in is refused, and the others are read."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
         self._at = 0
         self._bytes = self.text = b""
         self.line = 0
 
     def read(self, size: int = -1) -> bytes:
         if self._at == len(self._bytes):
-            self.text = self._bytes = self._stream.readline()
+            self.text = self._bytes = self._stream.readline(LONGEST_LINE + 1)
+            if len(self.text) > LONGEST_LINE:
+                raise InputError(f"{self._name} has a line of over {LONGEST_LINE >> 20} MB", "Break it into several lines.")
             self._at = 0
             self.line += bool(self.text)
             try:
@@ -45,7 +49,7 @@ class _Feed:
 def read_turtle(
     source: FileSource, triples: Triples, label: Labels, rejects: Rejects, progress: Callable[[str, int], None] | None = None
 ) -> None:
-    """Reads Turtle into ``triples``; each broken statement becomes a reject with its line.
+    """Reads Turtle or TriG into ``triples``; each broken statement becomes a reject with its line.
 
     Raises: InputError where not one triple could be read.
     """
@@ -53,8 +57,8 @@ def read_turtle(
     last = (0, "")
     add_quad = quad_adder(triples, label)
     with source.open() as stream:
-        feed = _Feed(stream)
-        parser = ox.parse(feed, format=ox.RdfFormat.TURTLE, base_iri=source.iri)  # type: ignore[arg-type]
+        feed = _Feed(stream, source.name)
+        parser = ox.parse(feed, format=_SYNTAX[source.format], base_iri=source.iri)  # type: ignore[arg-type]
         while rejects.total < _MOST_ERRORS:
             try:
                 for quad in parser:
@@ -65,15 +69,16 @@ def read_turtle(
             except (SyntaxError, RefusedTermError) as error:
                 line = (isinstance(error, SyntaxError) and error.lineno) or feed.line
                 # One broken statement makes a parser complain at each of its remaining tokens.
-                if (line, message_of(error)) != last:
-                    rejects.add(message_of(error), line, feed.text.decode("utf-8", "backslashreplace"))
-                last = (line, message_of(error))
+                message = (line == feed.line and not_utf8(feed.text)) or message_of(error)
+                if (line, message) != last:
+                    rejects.add(message, line, feed.text.decode("utf-8", "backslashreplace"))
+                last = (line, message)
         else:
             rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", feed.line)
     if rejects.total and len(triples) == begun:
         first = rejects.shown[0]
         raise InputError(
-            f"{source.name}, line {first.line}: not Turtle, and not one triple of it could be read: {first.message}",
+            f"{source.name}, line {first.line}: not {source.format.value}: not one triple could be read: {first.message}",
             "Check the file and the format that its name stands for.",
         )
     if progress is not None:

@@ -56,6 +56,7 @@ from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
+from shiq.catalog import Catalog
 from shiq.errors import OperationalError
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.reading import Reading
@@ -69,7 +70,7 @@ class Settings:
     """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
     ``aside``: whether ill-typed data assertions are left
-    out, and reported. The rest as in `shiq.check.Options`."""
+    out, and reported; ``catalog``: of what only the driver can read. The rest as in `shiq.check.Options`."""
 
     width: int = RANGE
     near: int = NEAR
@@ -80,6 +81,7 @@ class Settings:
     timeout: float | None = None
     limit: int = 1000
     aside: bool = False
+    catalog: Catalog | None = None
     keep_scratch: bool = False
 
 
@@ -176,7 +178,8 @@ class _Build:
     def run(self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]) -> Built:
         session, stages = self.session, self.stages
         stages.begin("reading")
-        found = read(session, sources, self.ontology, self.scratch, self.settings.chunk_bytes, self.settings.aside)
+        settings = self.settings
+        found = read(session, sources, self.ontology, self.scratch, settings.chunk_bytes, settings.aside, settings.catalog)
         stages.begin("numbering")
         dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
         names = all_names(found.summaries)

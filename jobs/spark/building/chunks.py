@@ -28,6 +28,7 @@ from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPER
 from shiq.abox import ABox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import Literal, Signature
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
@@ -45,7 +46,8 @@ SAMPLES = 200
 
 @dataclass(frozen=True)
 class Chunk:
-    """Bytes ``start`` … ``end`` of a plain file, whole lines; ``line``: how many lines of the source come before them."""
+    """Bytes ``start`` … ``end`` of a plain file, whole lines; ``line``: how many lines of the source come before them;
+    ``quads``: N-Quads instead of N-Triples."""
 
     number: int
     source: str
@@ -54,6 +56,7 @@ class Chunk:
     start: int
     end: int
     line: int
+    quads: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def cut(session: SparkSession, sources: Sequence[tuple[FileSource, str]], scratc
         mine = [piece for piece in pieces if piece[0] == i and piece[3] > piece[2]]
         before = [0, *accumulate(piece[4] for piece in mine)]
         chunks += [
-            Chunk(k, source.name, scope, path, start, end, line)
+            Chunk(k, source.name, scope, path, start, end, line, source.format is Format.NQUADS)
             for k, ((_, path, start, end, _), line) in enumerate(zip(mine, before), len(chunks))
         ]
     return chunks
@@ -229,7 +232,7 @@ def _read(chunk: Chunk, triples: Triples, rejects: Rejects) -> None:
         data = file.read(chunk.end - chunk.start)
     if chunk.line == 0 and chunk.start == 0:
         data = data.removeprefix(b"\xef\xbb\xbf")
-    read_lines(io.BytesIO(data.removesuffix(b"\n")), triples, chunk.scope, rejects)
+    read_lines(io.BytesIO(data.removesuffix(b"\n")), triples, chunk.scope, rejects, quads=chunk.quads)
 
 
 def _moved(leftover: Leftover, lines: int) -> Leftover:
@@ -309,7 +312,7 @@ def rejects_of(source: str, summaries: Collection[Summary]) -> tuple[list[Leftov
     shown = [leftover for summary in summaries for leftover in summary.rejects][:MOST_SHOWN]
     if total and sum(s.unsure for s in summaries) == total and not any(s.triples for s in summaries):
         raise InputError(
-            f"{source} is not N-Triples: no line of it is a triple ({shown[0].message})",
+            f"{source} is not N-Triples or N-Quads: no line of it is a triple ({shown[0].message})",
             "Check the file and the format that its name stands for.",
         )
     if total > len(shown):

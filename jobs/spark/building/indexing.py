@@ -62,6 +62,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: check.
         timeout=options.timeout,
         limit=options.max_conflicts,
         aside="ill-typed" in options.allow,
+        catalog=check.catalog_of(options),
     )
     try:
         built = build(

@@ -18,15 +18,17 @@ from pyspark.sql import SparkSession
 from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, rejects_of
 from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
+from shiq.catalog import Catalog
 from shiq.check import without_ill_typed
 from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS
 from shiq.model import Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.load import Loaded
 from shiq.rdf.reader import _own, _Reader
 from shiq.reading import Reading
-from shiq.sources import FileSource, Format, Source, source_of
+from shiq.sources import FileSource, Source, source_of
 from shiq.verdict import Leftover
 
 _JUDGINGS = 4
@@ -46,7 +48,13 @@ class Read:
 
 
 def read(
-    session: SparkSession, sources: Sequence[object], ontology: Reading, scratch: Path, chunk_bytes: int, aside: bool = False
+    session: SparkSession,
+    sources: Sequence[object],
+    ontology: Reading,
+    scratch: Path,
+    chunk_bytes: int,
+    aside: bool = False,
+    catalog: Catalog | None = None,
 ) -> Read:
     """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``. ``aside``: without data assertions
     whose literal is ill-typed; each is a leftover.
@@ -82,7 +90,8 @@ def read(
         ledger.update(summary.ledger)
     assertions = [*ontology.abox, *rare.abox]
     if others:
-        told = read_assertions(others, signature, ontologies=ontology.ontologies, axioms=ontology.tbox.axioms, scope="b")
+        axioms, known_iris = ontology.tbox.axioms, ontology.ontologies
+        told = read_assertions(others, signature, ontologies=known_iris, axioms=axioms, scope="b", catalog=catalog)
         ledger.update(told.ledger)
         leftovers += told.leftovers
         assertions += told.abox
@@ -105,7 +114,7 @@ def _matters(before: Judging, now: Judging, summaries: Sequence[Summary]) -> boo
 
 
 def _is_splittable(source: Source) -> bool:
-    return isinstance(source, FileSource) and source.format is Format.NTRIPLES and source.content is None
+    return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
 
 
 def _entities(known: Signature) -> frozenset[str]:

@@ -1,0 +1,24 @@
+"""Letting a batch in, or the good part of it: what ``shiq gate`` does. How it goes on the whole is in `jobs.gate.decide`."""
+
+from __future__ import annotations
+
+from jobs.gate.decide import IDENTITIES, MODES, UNITS, gate
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, Gated, SetAside
+from jobs.gate.sides import Sides, write_sides
+from jobs.gate.waivers import Policy, read_policy
+
+__all__ = [
+    "ACCEPTED",
+    "IDENTITIES",
+    "MODES",
+    "REFUSED",
+    "SPLIT",
+    "UNITS",
+    "Gated",
+    "Policy",
+    "SetAside",
+    "Sides",
+    "gate",
+    "read_policy",
+    "write_sides",
+]

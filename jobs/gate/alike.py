@@ -1,0 +1,95 @@
+"""Conflicts that are alike, and what to take so that none is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from abox_ops.conflicts import RawConflict
+from shiq.abox import individuals_of
+from shiq.model import (
+    Assertion,
+    ClassAssertion,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+
+
+def renamed(assertion: Assertion, name: Callable[[str], str], literal: Callable[[Literal], Literal] = lambda x: x) -> Assertion:
+    """``assertion`` about other individuals, and with other literals."""
+    match assertion:
+        case ClassAssertion(_, individual):
+            return replace(assertion, individual=name(individual))
+        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+            return replace(assertion, subject=name(subject), literal=literal(value))
+        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
+            return replace(assertion, subject=name(subject), object=name(object))
+        case SameIndividual(first, second) | DifferentIndividuals(first, second):
+            return replace(assertion, first=name(first), second=name(second))
+    raise TypeError(assertion)
+
+
+def _terms(assertion: Assertion) -> tuple[str | Literal, ...]:
+    """The individuals and the literal of ``assertion``."""
+    match assertion:
+        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+            return subject, value
+    return individuals_of(assertion)
+
+
+def _predicate(assertion: Assertion) -> Hashable:
+    """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
+    return renamed(assertion, lambda _: "", lambda _: Literal(""))
+
+
+def predicates(assertions: Iterable[Assertion]) -> Hashable:
+    return tuple(sorted(repr(_predicate(a)) for a in assertions))
+
+
+def matches(template: RawConflict, part: Sequence[Assertion]) -> Iterator[RawConflict]:
+    """``template`` about other individuals and literals, wherever ``part`` says the like of different ones."""
+    by_predicate: dict[Hashable, list[Assertion]] = {}
+    for assertion in part:
+        by_predicate.setdefault(_predicate(assertion), []).append(assertion)
+    wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertions]
+
+    def extend(place: int, bound: dict[str | Literal, str | Literal], taken: tuple[Assertion, ...]) -> Iterator[RawConflict]:
+        if place == len(wanted):
+            yield RawConflict(taken, template.base, template.axioms)
+            return
+        terms, candidates = wanted[place]
+        for candidate in candidates:
+            now = dict(bound)
+            pairs = list(zip(terms, _terms(candidate)))
+            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(now):
+                yield from extend(place + 1, now, (*taken, candidate))
+
+    if all(candidates for _, candidates in wanted):
+        yield from extend(0, {}, ())
+
+
+def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
+    """A set of assertions that meets all ``conflicts``, and of which none could be left out.
+
+    Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
+    needless is put back.
+    """
+    open_ = [frozenset(c) for c in conflicts]
+    chosen: list[Assertion] = []
+    text = {a: repr(a) for c in open_ for a in c}
+    while open_:
+        shared = Counter(a for c in open_ for a in c)
+        best = min(shared, key=lambda a: (-shared[a], text[a]))
+        chosen.append(best)
+        open_ = [c for c in open_ if best not in c]
+    for assertion in reversed(tuple(chosen)):
+        others = set(chosen) - {assertion}
+        if all(not others.isdisjoint(c) for c in conflicts):
+            chosen.remove(assertion)
+    return sorted(chosen, key=text.__getitem__)

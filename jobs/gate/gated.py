@@ -1,0 +1,88 @@
+"""The answer of a gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jobs.gate.identities import Identity
+from jobs.gate.lines import Line
+from jobs.gate.waivers import Judgement
+from shiq.explanation import Pattern
+from shiq.result import Conflict, Result
+from shiq.verdict import Verdict
+
+ACCEPTED, SPLIT, REFUSED = "accepted", "split", "refused"
+SCHEMA_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """``conflicts``: the places, in `Gated.conflicts`, of those that the line takes part in; none for one that is no triple, or
+    that goes with a culprit (`UNITS`)."""
+
+    line: Line
+    reason: str
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Gated:
+    """``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that of
+    ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
+    pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
+    what becomes equal by what is accepted, None where the engine does not tell. ``run``: the same for the same question about
+    the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
+    """
+
+    decision: str
+    verdict: Verdict
+    result: Result
+    files: tuple[str, ...]
+    accepted: tuple[Line, ...]
+    set_aside: tuple[SetAside, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    reason: str = ""
+    rounds: int = 1
+    tolerated: tuple[SetAside, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    sentences: tuple[str, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    identities: tuple[Identity, ...] | None = None
+    run: str = ""
+    dry_run: bool = False
+    identity_policy: str = "warn"
+    disputes: tuple[Conflict, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 everything accepted but what is tolerated; 1 something set aside, or refused for a contradiction; 3 refused because
+        not decided."""
+        if self.decision == ACCEPTED:
+            return 0
+        return 3 if self.decision == REFUSED and self.verdict is Verdict.UNDETERMINED else 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": self.run,
+            "decision": self.decision,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "dry_run": self.dry_run,
+            "rounds": self.rounds,
+            "accepted": len(self.accepted),
+            "set_aside": [self._row(x) for x in self.set_aside],
+            "tolerated": [self._row(x) for x in self.tolerated],
+            "conflicts": [
+                {**c.to_dict(), "pattern": p.id, "rule": p.rule, "title": p.title, "sentence": sentence, "judgement": j.to_dict()}
+                for c, p, sentence, j in zip(self.conflicts, self.patterns, self.sentences, self.judgements)
+            ],
+            "disputes": [conflict.to_dict() for conflict in self.disputes],
+            "identities": None if self.identities is None else [x.to_dict() for x in self.identities],
+            "result": self.result.to_dict(),
+        }
+
+    def _row(self, x: SetAside) -> dict[str, Any]:
+        place = {"source": self.files[x.line.file], "line": x.line.number, "text": x.line.text}
+        return {**place, "reason": x.reason, "conflicts": list(x.conflicts)}

@@ -1,0 +1,332 @@
+"""The conflicts that a base has by itself, set aside so that the rest can be certified: what ``index --set-aside-known`` does.
+
+What is set aside is kept beside the rest, by name: rest and set aside together are the data. As little goes as may be:
+
+1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent part of the data lacks it. Which
+   classes and properties no individual can have is asked once for each of them.
+2. For each element or module that is inconsistent still, all minimal conflicts are found among the assertions around it. Of these
+   a hitting set goes: the assertion that most conflicts share first, by its text where several do; then those are put back that
+   no conflict needs. So each that goes completes a conflict with the rest.
+
+Step 2 is repeated until nothing is known to be inconsistent. It follows from the set of assertions, not from their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from abox_ops.conflicts import Explainer, RawConflict
+from abox_ops.decide import Decider
+from abox_ops.engine import AddSet, KnowledgeBase
+from abox_ops.support import Supports
+from abox_ops.told import LabelSpace
+from jobs.gate.alike import hitting_set, matches, predicates, renamed
+from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
+from jobs.gate.sides import WHY, replace_file
+from jobs.store import tbox_hash
+from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
+from shiq.check import ENGINES, load
+from shiq.errors import InputError
+from shiq.explanation import Explained, Group
+from shiq.functional import axiom_text
+from shiq.model import (
+    RDFS,
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DataSomeValuesFrom,
+    Datatype,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+)
+from shiq.ntriples import assertion_lines
+from shiq.reading import Reading
+from shiq.result import Conflict
+from shiq.verdict import Verdict
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+#: More assertions than this about the individuals of one contradiction are not looked at together.
+MOST = 500
+#: More conflicts of one part that are like one that was explained are not looked for in one round.
+MOST_ALIKE = 50
+#: Begins the names of individuals of one of many parts that are asked about together.
+_COPY = "urn:shiq:part:"
+#: What sets the name of an object apart from that of its subject, where it is asked whether there can be any.
+_OBJECT = ":object"
+_ANY = Datatype(RDFS + "Literal")
+
+
+@dataclass(frozen=True)
+class Known:
+    """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts; ``conflicts``: one for each
+    assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be inconsistent and not explained,
+    which stay in the rest; ``labels``: of the terms of the TBox."""
+
+    rest: ABox
+    asides: tuple[Aside, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unexplained: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def explained(self) -> Explained:
+        return Explained(self.conflicts, self.labels)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The conflicts by cause, the most frequent first."""
+        return self.explained.groups
+
+    def to_dict(self, sample: int = 3) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "set_aside": len(self.asides),
+            "conflicts": len(self.conflicts),
+            "unexplained": self.unexplained,
+            "groups": [
+                {
+                    **found.to_dict(),
+                    "sample": [
+                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)} for i in found.conflicts[:sample]
+                    ],
+                }
+                for found in self.groups
+            ],
+        }
+
+
+def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None) -> Known:
+    """``abox`` split as the module says, for the TBox of ``ontology``."""
+    return _Search(ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)).run(abox)
+
+
+@dataclass
+class Repairing:
+    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside it, before the store is."""
+
+    file: Path
+    progress: Progress | None = None
+    known: Known | None = None
+
+    def during(self, settings: Mapping[str, Any]) -> Repairing:
+        """This, telling its progress as the call with these ``settings`` does."""
+        self.progress = settings.get("progress")
+        return self
+
+    def __call__(self, ontology: Reading, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
+        self.known = known = set_aside_known(ontology, abox, decider, self.progress)
+        text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
+        try:
+            replace_file(self.file, text.encode())
+            replace_file(Path(f"{self.file}{WHY}"), (json.dumps(known.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+        except OSError as error:
+            raise InputError(
+                f"{self.file}: cannot be written ({error.strerror})", "Name one in a directory that exists."
+            ) from error
+        return known.rest, known.asides
+
+
+@dataclass
+class _Search:
+    ontology: Reading
+    decider: Decider
+    digest: str
+    progress: Progress
+    conflicts: list[Conflict] = field(default_factory=list)
+    templates: dict[Hashable, RawConflict] = field(default_factory=dict)
+    unexplained: int = 0
+
+    @cached_property
+    def empty(self) -> KnowledgeBase:
+        found: KnowledgeBase = load(ENGINES["local"]).build(self.ontology.tbox, ABox())
+        return found
+
+    def run(self, abox: ABox) -> Known:
+        whole, alone = self._alone(abox)
+        raw: list[RawConflict] = []
+        chosen: list[Assertion] = []
+        rest = whole
+        # Stops because each round finds conflicts that what was chosen before does not meet.
+        while found := self._around(rest):
+            raw += found
+            chosen = hitting_set([c.insertions for c in raw])
+            rest = without(whole, chosen)
+        self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
+        known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained, self.ontology.labels)
+        return replace(known, asides=tuple(_named(known)))
+
+    # --- step 1 ------------------------------------------------------------------------------------
+
+    def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
+        """What is left without assertions of classes and properties that nothing can have, and these."""
+        asked: dict[str, tuple[str, str, Assertion]] = {}
+        for family in FAMILIES:
+            for iri in used(abox, family):
+                individual = f"urn:shiq:known:{len(asked)}"
+                asked[individual] = (family, iri, _any(family, iri, individual))
+        refuted = self._refuted(self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox()))
+        bad = sorted({individual.removesuffix(_OBJECT) for group in refuted for individual in group})
+        why: dict[str, dict[str, tuple[str, ...]]] = {family: {} for family in FAMILIES}
+        for done, individual in enumerate(bad):
+            self.progress("explaining what nothing can be", done, len(bad))
+            family, iri, assertion = asked[individual]
+            for raw in self._explain([assertion]):
+                why[family][iri] = tuple(map(axiom_text, raw.axioms))
+        masks = rows_on(abox, why)
+        rows = []
+        for assertion in chosen(abox, masks, {"same": (), "different": (), "complex": ()}):
+            lines = assertion_lines(assertion)
+            self.conflicts.append(Conflict((), lines, why[_family(assertion)][_name(assertion)], "base"))
+            rows.append(Aside(lines, alone=self.digest))
+        return chosen(abox, [~mask for mask in masks]), rows
+
+    # --- step 2 ------------------------------------------------------------------------------------
+
+    def _around(self, abox: ABox) -> list[RawConflict]:
+        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for each, enough of them that it
+        is consistent, by what is said of it, without a hitting set."""
+        self.unexplained = 0
+        self.progress("looking for known conflicts", len(self.conflicts), 0)
+        add_set = self.empty.add_set(abox, ABox())
+        refuted = self._refuted(add_set)
+        if not refuted:
+            return []
+        supports = Supports(LabelSpace(add_set.tbox), add_set)
+        said = self._said(add_set, refuted)
+        near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
+        found: dict[frozenset[Assertion], RawConflict] = {}
+        for i in sorted({*range(len(refuted))} - {*near}):
+            around = next((part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None)
+            explained = self._explain(around) if around else []
+            self.unexplained += not explained
+            found.update((frozenset(c.insertions), c) for c in explained)
+        todo = [said[i] for i in near]
+        while todo:
+            before = len(found)
+            found |= self._alike(todo)
+            if len(found) == before:
+                self.unexplained += len(todo)
+                break
+            gone = set(hitting_set([c.insertions for c in found.values()]))
+            rest = [[a for a in part if a not in gone] for part in todo]
+            todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
+        return sorted(found.values(), key=lambda c: repr(c.insertions))
+
+    def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[Assertion]]:
+        """What is said of the individuals of each group, sorted; nothing where that is too much to look at together."""
+        about = add_set.about_all(sorted({individual for group in groups for individual in group}))
+        found = []
+        for group in groups:
+            said = {a for individual in group for a in about[individual]}
+            found.append(sorted(said, key=repr) if len(said) <= MOST else [])
+        return found
+
+    def _alike(self, parts: Sequence[list[Assertion]]) -> dict[frozenset[Assertion], RawConflict]:
+        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a part shares with an earlier one,
+        up to its individuals and literals, is not worked out again, but asked: of all parts together."""
+        found: dict[frozenset[Assertion], RawConflict] = {}
+        guesses: list[tuple[int, RawConflict]] = []
+        alone = []
+        for i, part in enumerate(parts):
+            self.progress("explaining known conflicts", i, len(parts))
+            guessed = [c for kind in self.templates.values() for c in itertools.islice(matches(kind, part), MOST_ALIKE)]
+            if guessed:
+                guesses += [(i, c) for c in guessed]
+                continue
+            for conflict in self._explain(part):
+                found[frozenset(conflict.insertions)] = conflict
+                self.templates.setdefault(predicates(conflict.insertions), conflict)
+            alone.append(i)
+        explained = {*alone}
+        for (i, conflict), holds in zip(guesses, self._are_minimal([list(c.insertions) for _, c in guesses])):
+            if holds:
+                found[frozenset(conflict.insertions)] = conflict
+                explained.add(i)
+        for i, part in enumerate(parts):
+            if i not in explained:
+                found.update((frozenset(c.insertions), c) for c in self._explain(part))
+        return found
+
+    def _are_minimal(self, parts: Sequence[list[Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, and do not without any one of theirs."""
+        fewer = [(i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))]
+        answers = self._are_refuted([*parts, *(part for _, part in fewer)])
+        too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
+        return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
+
+    def _explain(self, assertions: Sequence[Assertion]) -> list[RawConflict]:
+        """All minimal conflicts among ``assertions``."""
+
+        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+            add_set = self.empty.add_set(abox_of(part), ABox())
+            return add_set, self._refuted(add_set)
+
+        add_set, groups = check(assertions)
+        explainer = Explainer(self.ontology.tbox, self.decider, check)
+        return explainer.run(sorted(assertions, key=repr), add_set, groups) if groups else []
+
+    def _are_refuted(self, parts: Sequence[Sequence[Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""
+        named = [renamed(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
+        refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
+        numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
+        return [i in numbers for i in range(len(parts))]
+
+    def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
+        """The individuals of each element and module that is inconsistent."""
+        answers = self.decider.decide(add_set.tbox, [m.module for m in add_set.modules], None)
+        modules = (m for m, a in zip(add_set.modules, answers) if a.verdict is Verdict.INCONSISTENT)
+        return [*add_set.contradictory, *(tuple(i for element in m.elements for i in element) for m in modules)]
+
+    def _rows(self, chosen: Iterable[Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
+        alone = {c.insertions[0] for c in raw if len(c.insertions) == 1}
+        for assertion in chosen:
+            yield Aside(assertion_lines(assertion), alone=self.digest if assertion in alone else "")
+
+
+def _any(family: str, iri: str, individual: str) -> Assertion:
+    """What every assertion on a class or property entails of its subject, and is refuted only with all of them."""
+    if family == "class":
+        return ClassAssertion(Class(iri), individual)
+    if family == "role":
+        return ObjectPropertyAssertion(ObjectProperty(iri), individual, individual + _OBJECT)
+    return ClassAssertion(DataSomeValuesFrom(DataProperty(iri), _ANY), individual)
+
+
+def _family(assertion: Assertion) -> str:
+    if isinstance(assertion, ClassAssertion):
+        return "class"
+    return "role" if isinstance(assertion, ObjectPropertyAssertion) else "data"
+
+
+def _name(assertion: Assertion) -> str:
+    match assertion:
+        case ClassAssertion(Class(iri), _) | ObjectPropertyAssertion(ObjectProperty(iri), _, _):
+            return iri
+        case DataPropertyAssertion(DataProperty(iri), _, _):
+            return iri
+    raise TypeError(assertion)
+
+
+def _named(known: Known) -> Iterator[Aside]:
+    """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
+    pattern = {}
+    for found in reversed(known.groups):
+        for i in found.conflicts:
+            pattern.update(dict.fromkeys(known.conflicts[i].base, found.pattern))
+    for aside in sorted(known.asides, key=lambda a: a.triples):
+        of = pattern.get(aside.triples[0])
+        yield replace(aside, pattern=of.id, rule=of.rule) if of else aside
+
+
+def _lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+    return tuple(line for assertion in assertions for line in assertion_lines(assertion))

@@ -1,0 +1,200 @@
+"""The lines of a batch, each as it stands in its file.
+
+N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have no line for each triple:
+their triples become N-Quads lines here, with blank nodes named in the order in which they are met.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pyoxigraph as ox
+
+from shiq.errors import InputError, UsageError
+from shiq.ntriples import blank_term
+
+#: What a line says: (subject, predicate, object) in one spelling.
+Triple: TypeAlias = tuple[str, str, str]
+
+_PACKED: Final = re.compile(r"\.gz\Z", re.IGNORECASE)
+_LINE_FORMATS: Final = {
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".ntriples": ox.RdfFormat.N_TRIPLES,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".nquads": ox.RdfFormat.N_QUADS,
+}
+_DOCUMENTS: Final = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".turtle": ox.RdfFormat.TURTLE,
+    ".trig": ox.RdfFormat.TRIG,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+    ".jsonld": ox.RdfFormat.JSON_LD,
+}
+#: An entity whose value names another one: a few lines of these unpack to gigabytes. External ones are never read.
+_NESTED_ENTITY: Final = re.compile(rb"<!ENTITY[^>]*(?:&|\sSYSTEM\s|\sPUBLIC\s)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
+    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple."""
+
+    file: int
+    number: int
+    raw: bytes
+    triple: Triple | None = None
+    graph: str = ""
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line for people and for JSON."""
+        return self.raw.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def read_lines(name: str, file: int = 0) -> list[Line]:
+    """The lines of the file ``name``. Raises: UsageError for a syntax that is not known by the name, InputError for a file that
+    cannot be read, or is not one line for each triple and broken."""
+    suffix = Path(_PACKED.sub("", name)).suffix.lower()
+    if suffix in _LINE_FORMATS:
+        syntax = _LINE_FORMATS[suffix]
+        return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
+    if suffix in _DOCUMENTS:
+        return _of_document(name, file, _DOCUMENTS[suffix])
+    raise UsageError(
+        f"{name}: not a syntax that the gate knows by its name",
+        f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz. One line is one triple in N-Triples (.nt) and "
+        "N-Quads (.nq) alone; others come out as N-Quads.",
+    )
+
+
+def is_plain(name: str) -> bool:
+    """Whether the file ``name`` is N-Triples, which a check reads as it stands."""
+    return _LINE_FORMATS.get(Path(_PACKED.sub("", name)).suffix.lower()) == ox.RdfFormat.N_TRIPLES
+
+
+def bare_name(name: str) -> str:
+    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads where lines were made.
+
+    >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
+    ('tonight.nt', 'tonight.nq')
+    """
+    path = Path(_PACKED.sub("", Path(name).name))
+    return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
+
+
+def text_of(lines: Iterable[Line]) -> bytes:
+    """``lines`` as a file; where one without an end of line is not the last, it gets one."""
+    parts = [line.raw for line in lines]
+    return b"".join([part if part.endswith(b"\n") else part + b"\n" for part in parts[:-1]] + parts[-1:])
+
+
+def plain_text(lines: Iterable[Line]) -> Iterator[bytes]:
+    """``lines`` of one file as N-Triples, each at the number that it has in its file, so that messages name the right place."""
+    at = 0
+    for line in lines:
+        yield b"\n" * (line.number - at - 1)
+        at = line.number
+        if line.triple:
+            yield " ".join((*line.triple, ".\n")).encode()
+        else:
+            yield line.raw.rstrip(b"\r\n") + b"\n"
+
+
+def read_triple(text: bytes) -> Triple | None:
+    """What an N-Triples line says, whatever its spelling; None if it says nothing. Raises: SyntaxError, ValueError."""
+    found = _quad(text, ox.RdfFormat.N_TRIPLES)
+    return _triple(found) if found else None
+
+
+# --- what a check calls them ----------------------------------------------------------------------
+
+#: What a check puts before the label of a blank node of a batch (as subject or object): where it was read.
+_SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
+
+
+def said_by(text: str) -> Triple | None:
+    """The triple of a line of a result, blank nodes as `key_of` names them. Raises: SyntaxError, ValueError."""
+    return read_triple(_SCOPED.sub("_:", text).encode())
+
+
+def key_of(line: Line) -> tuple[int, Triple]:
+    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its file (-1: there is none)."""
+    s, p, o = line.triple or ("", "", "")
+    if not (s.startswith("_:") or o.startswith("_:")):
+        return -1, (s, p, o)
+    # Labels are written with escapes after what tells their file.
+    s, o = (f"_:{blank_term(f'_:i.{x[2:]}')[4:]}" if x.startswith("_:") else x for x in (s, o))
+    return line.file, (s, p, o)
+
+
+def file_of(text: str) -> int:
+    """The file of a line of a result, as `key_of` has it."""
+    found = _SCOPED.search(text)
+    return int(found[1]) if found else -1
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def _content(name: str) -> bytes:
+    try:
+        data = Path(name).read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError) as error:
+        raise InputError(f"{name}: {error}", "Name a file that can be read.") from error
+
+
+def _split(text: bytes) -> list[bytes]:
+    parts = text.split(b"\n")
+    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
+    try:
+        quad = _quad(raw, syntax) if raw.strip() else None
+    except (SyntaxError, ValueError) as error:
+        return Line(file, number, raw, problem=str(error))
+    return Line(file, number, raw, _triple(quad), _graph(quad)) if quad else Line(file, number, raw)
+
+
+def _quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:
+    return next(iter(ox.parse(input=text, format=syntax)), None)
+
+
+def _triple(quad: ox.Quad) -> Triple:
+    return str(quad.subject), str(quad.predicate), str(quad.object)
+
+
+def _graph(quad: ox.Quad) -> str:
+    return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
+
+
+def _of_document(name: str, file: int, syntax: ox.RdfFormat) -> list[Line]:
+    data = _content(name)
+    if syntax == ox.RdfFormat.RDF_XML and _NESTED_ENTITY.search(data):
+        raise InputError(f"{name}: an entity that names others or a file is not read", "Write its values out.")
+    renamed = _numbering()
+    lines = []
+    try:
+        for number, quad in enumerate(ox.parse(input=data, format=syntax, base_iri=Path(name).absolute().as_uri()), 1):
+            triple = (renamed(str(quad.subject)), str(quad.predicate), renamed(str(quad.object)))
+            graph = renamed(_graph(quad))
+            text = " ".join(part for part in (*triple, graph, ".\n") if part)
+            lines.append(Line(file, number, text.encode(), triple, graph))
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{name}: {error}", "Mend the file: no line of it can be told from the others.") from error
+    return lines
+
+
+def _numbering() -> Callable[[str], str]:
+    """A function that renames blank nodes in the order in which it meets them: parsers name some of them by chance."""
+    met: dict[str, str] = {}
+    return lambda term: met.setdefault(term, f"_:b{len(met) + 1}") if term.startswith("_:") else term

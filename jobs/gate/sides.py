@@ -1,0 +1,107 @@
+"""Writing what a gate decided: the lines set aside, why, and the lines accepted; in that order, each file in one step.
+
+A run that is stopped at any moment leaves whole files: what was set aside is on disk before anything is accepted, and what was
+accepted before, by another run, is taken away first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from jobs.gate.gated import Gated
+from jobs.gate.lines import Line, bare_name, text_of
+from shiq.errors import InputError
+
+#: What the file that tells why lines were set aside has after the name of the quarantine.
+WHY = ".why.json"
+_Files: TypeAlias = dict[Path, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Where to write: a file, or a directory for a batch of several files; None is not written. Without ``tolerated`` what is
+    tolerated goes with the quarantine, so that nothing is lost."""
+
+    accepted: Path | None = None
+    quarantine: Path | None = None
+    tolerated: Path | None = None
+
+
+def write_sides(gated: Gated, sides: Sides) -> None:
+    """Writes both sides and, beside the quarantine, why (`WHY`): the run, the digests of the files, and a row for each line.
+
+    A batch of several files comes as a directory of files with their names: blank nodes of two files are different nodes.
+
+    Raises: InputError where a file cannot be written.
+    """
+    aside = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
+    if sides.tolerated is None:
+        both = sorted((*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number))
+        aside = [(sides.quarantine, tuple(both))]
+    alone = len(gated.files) == 1
+    try:
+        accepted = _files(sides.accepted, gated.files, gated.accepted)
+        for file in accepted:
+            file.unlink(missing_ok=True)
+        written: _Files = {}
+        for target, rows in aside:
+            written |= _files(target, gated.files, [x.line for x in rows])
+        for file, data in written.items():
+            replace_file(file, data)
+        if sides.quarantine is not None:
+            said = {**gated.to_dict(), "files": {file.name: hashlib.sha256(data).hexdigest() for file, data in written.items()}}
+            del said["result"]
+            why = Path(f"{sides.quarantine}{WHY}")
+            replace_file(why, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
+        for file, data in accepted.items():
+            replace_file(file, data)
+    except OSError as error:
+        what = "Name a file in a directory that exists." if alone else "Name a directory: the batch has several files."
+        raise InputError(f"{error.filename}: cannot be written ({error.strerror})", what) from error
+
+
+def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> _Files:
+    """The files of one side, with their content."""
+    if target is None:
+        return {}
+    if len(names) == 1:
+        return {target: text_of(lines)}
+    target.mkdir(parents=True, exist_ok=True)
+    parts: list[list[Line]] = [[] for _ in names]
+    for line in lines:
+        parts[line.file].append(line)
+    return {target / f"{i}-{bare_name(name)}": text_of(part) for i, (name, part) in enumerate(zip(names, parts))}
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """Puts ``data`` in the place of ``file``, in one step, durably."""
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
+        try:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+            os.chmod(out.name, 0o666 & ~_umask())
+            os.replace(out.name, file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(out.name)
+            raise
+    handle = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

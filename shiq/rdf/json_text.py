@@ -1,0 +1,373 @@
+"""The text of a JSON-LD document made so that no part of it is passed over in silence; see `shiq.rdf.jsonld`.
+
+Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI is replaced by a numbered one
+(`TEXT`), which is an IRI: where it comes back as a literal it was one, elsewhere something was wrong. What neither shows (bad
+language tags, keywords that do not exist, keys that occur twice) is looked for here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pyoxigraph as ox
+
+from shiq.catalog import Catalog
+from shiq.errors import InputError
+from shiq.rdf.rejects import Rejects
+from shiq.rdf.triples import Term, short
+
+UNMAPPED = "urn:x-shiq-unmapped:"
+TEXT = "urn:x-shiq-text:"
+#: Where relative IRIs end up that have no base.
+NOWHERE = "x-shiq-nowhere://nowhere/"
+#: Deeper documents are refused: pyoxigraph takes quadratic time for them.
+DEEPEST = 256
+_MOST_CONTEXTS = 1000
+_WORDS = (
+    "base container context default direction explicit graph id import included index json language list nest none prefix",
+    "propagate protected reverse set type value version vocab",
+)
+_KEYWORDS = frozenset(f"@{word}" for words in _WORDS for word in words.split())
+_TEXT = re.compile(re.escape(TEXT) + r"(\d+)\.")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?")
+_FIRST_SEGMENT = re.compile(r"[^/?#]*")
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text first stands; ``terms``: what
+    renamed terms were called."""
+
+    data: bytes
+    texts: list[str]
+    lines: Mapping[str, int]
+    terms: Mapping[str, str]
+
+    def line_of(self, subject: str, predicate: str, value: Term) -> int:
+        """The line where a triple's node begins, as far as its terms stand there in full; else 0."""
+        for text in (subject, value if isinstance(value, str) else value.lexical, predicate):
+            if text in self.lines:
+                return self.lines[text]
+        return 0
+
+    def line_near(self, terms: str) -> int:
+        """The line of the first marked term in ``terms``, 0 if unknown."""
+        for match in _TEXT.finditer(terms):
+            return self.lines.get(self.texts[int(match[1])], 0)
+        unmapped = re.search(re.escape(UNMAPPED) + r"([^>]*)", terms)
+        return self.lines.get(self.terms.get(unmapped[1], unmapped[1]), 0) if unmapped else 0
+
+
+def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
+    """``text`` with the marked texts in it put back."""
+
+    def back(match: re.Match[str]) -> str:
+        found = texts[int(match[1])]
+        return json.dumps(found, ensure_ascii=False)[1:-1] if as_json else found
+
+    return _TEXT.sub(back, text)
+
+
+def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> Rewritten:
+    """The document ``data`` for the parser. Raises: InputError (see `shiq.rdf.jsonld.read_json`)."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8.") from error
+    _check_depth(name, text)
+    lines = _lines(text)
+    document = _Document(name, rejects, catalog, lines)
+    tree = document.parsed(text)
+    tree = document.with_contexts(tree)
+    if document.rest_is_missing(tree):
+        raise InputError(f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects", "Check the file.")
+    top = [document.node(_begun(item), "") for item in (tree if isinstance(tree, list) else [tree])]
+    out: list[str] = []
+    _write(top, out)
+    terms = {name: term for term, name in document.renamed.items()}
+    return Rewritten("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms)
+
+
+def _check_depth(name: str, text: str) -> None:
+    depth = 0
+    for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
+        if depth > DEEPEST:
+            line = text.count("\n", 0, match.start()) + 1
+            raise InputError(f"{name}, line {line}: JSON nested over {DEEPEST} levels deep", "Write it flat: as a list of nodes.")
+
+
+def _lines(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    line, at = 1, 0
+    for match in _STRING.finditer(text):
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        found.setdefault(match[1] if "\\" not in match[1] else _decoded(match[0]), line)
+    return found
+
+
+def _decoded(token: str) -> str:
+    try:
+        return str(json.loads(token))
+    except ValueError:
+        return token
+
+
+class _Number(str):
+    """A number as it is written."""
+
+
+def _begun(tree: Any) -> Any:
+    """A node with the context first, in which what is not mapped is marked."""
+    if not isinstance(tree, dict):
+        return tree
+    given = tree.get("@context", [])
+    first = [{"@vocab": UNMAPPED}, *(given if isinstance(given, list) else [given])]
+    return {"@context": first, **{key: value for key, value in tree.items() if key != "@context"}}
+
+
+@dataclass
+class _Document:
+    name: str
+    rejects: Rejects
+    catalog: Catalog | None
+    lines: Mapping[str, int]
+    texts: list[str] = field(default_factory=list)
+    defined: set[str] = field(default_factory=set)
+    languages: set[str] = field(default_factory=lambda: {"@language"})  # and what stands for it
+    types: set[str] = field(default_factory=lambda: {"@type"})
+    language_maps: set[str] = field(default_factory=set)
+    index_maps: set[str] = field(default_factory=set)
+    no_maps: set[str] = field(default_factory=set)  # in another context
+    renamed: dict[str, str] = field(default_factory=dict)
+    contexts: int = 0
+
+    def reject(self, message: str, text: str) -> None:
+        self.rejects.add(message, self.lines.get(text, 0), short(text))
+
+    # --- JSON -------------------------------------------------------------------------------------
+
+    def parsed(self, text: str) -> Any:
+        try:
+            return json.loads(
+                text,
+                object_pairs_hook=self._pairs,
+                parse_int=self._number,
+                parse_float=self._number,
+                parse_constant=self._constant,
+            )
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{self.name}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}",
+                "Check the file; is it cut short? Nothing of it was used.",
+            ) from error
+        except RecursionError as error:
+            raise InputError(f"{self.name}: JSON nested too deeply", "Write it flat: as a list of nodes.") from error
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            for key in sorted({key for key in keys if keys.count(key) > 1}):
+                self.reject(f"the key {short(key)!r} stands twice in one object, and only one of the values was read", key)
+        return found
+
+    def _number(self, token: str) -> _Number:
+        try:
+            exact = Decimal(repr(float(token))) == Decimal(token)
+        except (OverflowError, InvalidOperation):
+            exact = False
+        if not exact:
+            self.rejects.add(
+                "a number that JSON-LD does not keep exactly", 0, short(token), 'write {"@value": "…", "@type": "xsd:…"} instead'
+            )
+        return _Number(token)
+
+    def _constant(self, token: str) -> Any:
+        raise InputError(f"{self.name}: {token} is no JSON", 'Write {"@value": "' + token + '", "@type": "xsd:double"}.')
+
+    def rest_is_missing(self, tree: Any) -> bool:
+        return not isinstance(tree, dict | list) or (isinstance(tree, list) and not all(isinstance(x, dict) for x in tree))
+
+    # --- contexts ---------------------------------------------------------------------------------
+
+    def with_contexts(self, value: Any) -> Any:
+        """``value`` with every context in full, and without a way to hide keys."""
+        if isinstance(value, list):
+            return [self.with_contexts(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: self.context(item, ()) if key == "@context" else self.with_contexts(item) for key, item in value.items()}
+
+    def context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
+        self.contexts += 1
+        if self.contexts > _MOST_CONTEXTS:
+            raise InputError(f"{self.name}: over {_MOST_CONTEXTS} contexts", "Give it one context, at its beginning.")
+        if value is None:
+            return [None, {"@vocab": UNMAPPED}]
+        if isinstance(value, list):
+            return [part for item in value for part in self.context(item, within)]
+        if isinstance(value, str) and not isinstance(value, _Number):
+            return self._named(value, within)
+        if not isinstance(value, dict):
+            raise InputError(f"{self.name}: {value!r} is no context", "A context is an object.")
+        return [self._definitions(value, within)]
+
+    def _named(self, iri: str, within: tuple[str, ...]) -> list[Any]:
+        line = self.lines.get(iri, 0)
+        place = f"{self.name}, line {line}" if line else self.name
+        path = None if self.catalog is None else self.catalog.find(iri)
+        if path is None:
+            raise InputError(
+                f"{place}: the context <{iri}> is somewhere else, and nothing is fetched",
+                "Put the context into the document, or name its file in a catalog (--catalog).",
+            )
+        if iri in within or len(within) > 16:
+            raise InputError(f"{place}: the context <{iri}> takes itself as a context", "Correct the contexts in the catalog.")
+        try:
+            found = json.loads(path.read_text("utf-8-sig"), parse_int=_Number, parse_float=_Number)
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{path}, the context <{iri}>, is not JSON: {error}", "Correct the catalog.") from error
+        if not isinstance(found, dict) or "@context" not in found:
+            raise InputError(f"{path}, the context <{iri}>, has no key @context", "Correct the catalog.")
+        return self.context(found["@context"], (*within, iri))
+
+    def _definitions(self, context: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+        found = {}
+        for key, value in context.items():
+            if key == "@import":
+                raise InputError(f"{self.name}: @import in a context is not supported", "Name both contexts in a list instead.")
+            if key == "@vocab" and value is None:
+                value = UNMAPPED
+            elif key == "@base" and value is None:
+                value = NOWHERE
+            elif key == "@language":
+                self._check_tag(value)
+            elif key in ("@vocab", "@base") and isinstance(value, str):
+                self._check_iri(value)
+            elif not key.startswith("@"):
+                value = self._definition(key, value, within)
+            found[self._renamed(key)] = value
+        return found
+
+    def _definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
+        self.defined.add(key)
+        parts = value if isinstance(value, dict) else {"@id": value}
+        meant = parts.get("@id", parts.get("@reverse"))
+        for keyword, names in (("@language", self.languages), ("@type", self.types)):
+            if meant == keyword:
+                names.add(key)
+        given = parts.get("@container")
+        containers = given if isinstance(given, list) else [given]
+        maps = {"@language": self.language_maps, "@index": self.index_maps}
+        for container in containers:
+            maps.get(str(container), self.no_maps).add(key)
+        for part in ("@id", "@type", "@reverse"):
+            if isinstance(parts.get(part), str):
+                self._check_iri(parts[part])
+        if parts.get("@language") is not None:
+            self._check_tag(parts["@language"])
+        if isinstance(value, dict) and "@context" in value:
+            return {**value, "@context": self.context(value["@context"], within)}
+        return value
+
+    def _renamed(self, key: str) -> str:
+        """A term that could be no IRI gets a name that could, so that it shows where its definition does not hold."""
+        if key.startswith("@") or _is_reference(key):
+            return key
+        return self.renamed.setdefault(key, f"x-shiq-term-{len(self.renamed)}")
+
+    def _check_iri(self, text: str) -> None:
+        if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
+            self.reject(f"{short(text)!r} stands in a context where an IRI is meant, and is none", text)
+
+    def _check_tag(self, tag: Any) -> None:
+        if tag is None or tag == "@none":
+            return
+        try:
+            ox.Literal("", language=tag)
+        except (ValueError, TypeError):
+            self.reject(f"{short(str(tag))!r} is no language tag", str(tag))
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def node(self, value: Any, key: str) -> Any:
+        """``value``, which stands at ``key``, with texts that are no IRI replaced."""
+        if isinstance(value, dict):
+            if key in self.language_maps - self.no_maps:
+                for tag in value:
+                    if tag not in self.defined:
+                        self._check_tag(tag)
+            elif key not in self.index_maps - self.no_maps:
+                for name in value:
+                    self._check_key(name)
+            return {
+                self.renamed.get(name, name): item if name == "@context" else self.node(item, name)
+                for name, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self.node(item, key) for item in value]
+        if isinstance(value, _Number) or not isinstance(value, str):
+            return value
+        if key in self.languages:
+            self._check_tag(value)
+            return value
+        if any("\ud800" <= c <= "\udfff" for c in value):
+            value = value.encode("utf-8", "replace").decode("utf-8")
+            self.reject("a text with half of a surrogate pair: not Unicode", value)
+        if (key in self.types and value in _KEYWORDS) or _is_reference(value):
+            return value
+        self.texts.append(value)
+        return f"{TEXT}{len(self.texts) - 1}."
+
+    def _check_key(self, key: str) -> None:
+        if key.startswith("@"):
+            if key not in _KEYWORDS:
+                self.reject(f"there is no keyword {short(key)}", key)
+        elif key not in self.renamed and (key.startswith("_:") or not _is_reference(key)):
+            self.reject(f"no context says what {short(key)!r} means, and it is no IRI", key)
+
+
+def _is_reference(text: str) -> bool:
+    """Whether ``text`` can be an IRI, a relative or compact one, or a blank node."""
+    if text.startswith("@") or TEXT in text or UNMAPPED in text:
+        return False
+    if text.startswith("_:"):
+        return _LABEL.fullmatch(text) is not None
+    segment = _FIRST_SEGMENT.match(text)
+    whole = text if segment and ":" in segment[0] else f"http:{text}" if text.startswith("//") else f"urn:{text}"
+    try:
+        ox.NamedNode(whole)
+    except ValueError:
+        return False
+    return True
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _write(value: Any, out: list[str]) -> None:
+    if isinstance(value, dict):
+        _join("{", "}", ((f"{json.dumps(key)}:", item) for key, item in value.items()), out)
+    elif isinstance(value, list):
+        _join("[", "]", (("", item) for item in value), out)
+    elif isinstance(value, _Number):
+        out.append(value)
+    else:
+        out.append(json.dumps(value))
+
+
+def _join(opening: str, closing: str, items: Iterator[tuple[str, Any]], out: list[str]) -> None:
+    out.append(opening)
+    for i, (begin, item) in enumerate(items):
+        out.append(("," if i else "") + begin)
+        _write(item, out)
+    out.append(closing)

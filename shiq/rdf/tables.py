@@ -1,0 +1,247 @@
+"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas, Spark, whatever gives an Arrow
+stream). The columns s, p, o hold N-Triples terms; graph (a term too) and key may be there; others are not looked at.
+
+A row is read as the line that it stands for, so a broken one is told by its number and key, and the others are read.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from shiq.errors import InputError
+from shiq.rdf.lines import read_lines
+from shiq.rdf.rejects import MOST_SHOWN, Rejects
+from shiq.rdf.triples import Triples
+from shiq.sources import TableKind, TableSource
+
+COLUMNS = ("s", "p", "o", "graph", "key")
+#: Rows that are read at a time.
+BATCH_ROWS = 1 << 16
+#: What a Delta table may not use, for its files alone do not show it.
+_REFUSED_FEATURES = frozenset({"deletionVectors", "columnMapping"})
+
+#: A few rows: the values of each of `COLUMNS`, None where there is none.
+Rows: TypeAlias = Sequence[Sequence[Any]]
+
+
+def read_table(
+    source: TableSource, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+) -> None:
+    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number and key.
+
+    Raises: InputError for a table without s, p and o, or that cannot be read.
+    """
+    begun, before = len(triples), 0
+    for rows in _batches(source):
+        read_rows(rows, before, triples, scope, rejects)
+        before += len(rows[0])
+        if progress is not None:
+            progress(source.name, len(triples) - begun)
+
+
+def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects) -> None:
+    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand before them."""
+    numbers, keys = range(before + 1, before + len(rows[0]) + 1), _texts(rows[4])
+    lines = [line_of(*terms) for terms in zip(*map(_texts, rows[:4]))]
+    begun, bad = len(triples), Rejects(rejects.source)
+    try:
+        # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
+        read_lines(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, scope, bad, quads=True)
+    except InputError:
+        if not bad.total:
+            raise
+    for row in range(begun, len(triples)):
+        at = triples.line[row] - 1
+        triples.line[row] = numbers[at]
+        if keys[at]:
+            triples.keys[row] = str(keys[at])
+    for found in bad.leftovers():
+        if not found.line:
+            rejects.total += found.count
+            continue
+        key = f"row key {keys[found.line - 1]}" if keys[found.line - 1] else ""
+        rejects.total += 1
+        if rejects.total <= MOST_SHOWN:
+            rejects.shown.append(replace(found, line=numbers[found.line - 1], hint=key))
+
+
+def _texts(values: Sequence[Any]) -> list[str | None]:
+    return [value if value is None or isinstance(value, str) else _text(value) for value in values]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return None if isinstance(value, float) and isnan(value) else str(value)  # pandas has NaN for nothing
+
+
+# --- rows as lines -------------------------------------------------------------------------------
+
+_RESOURCE = re.compile(r"(?:<|_:)\S+")
+_LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
+
+
+def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
+    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one term alone."""
+    if s is not None and p is not None and o is not None and _RESOURCE.fullmatch(s) and _RESOURCE.fullmatch(p):
+        if (_LITERAL if o.startswith('"') else _RESOURCE).fullmatch(o):
+            if not graph:
+                return f"{s} {p} {o} ."
+            if _RESOURCE.fullmatch(graph):
+                return f"{s} {p} {o} {graph} ."
+    return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} {graph or ''} .")
+
+
+# --- batches of rows -----------------------------------------------------------------------------
+
+
+def _batches(source: TableSource) -> Iterator[Rows]:
+    match source.kind:
+        case TableKind.PANDAS:
+            yield from _pandas(source)
+        case TableKind.ARROW:
+            yield from _arrow(source)
+        case TableKind.SPARK:
+            yield from _arrow(replace(source, value=source.value.toArrow()))
+        case _:
+            yield from _files(source)
+
+
+def _pandas(source: TableSource) -> Iterator[Rows]:
+    frame = source.value
+    names = [str(name) for name in frame.columns]
+    _check_columns(source.name, names)
+    for at in range(0, len(frame), BATCH_ROWS):
+        part = frame.iloc[at : at + BATCH_ROWS]
+        yield [_plain(part[name]) if name in names else [None] * len(part) for name in COLUMNS]
+
+
+def _plain(column: Any) -> list[Any]:
+    return [None if value is None or str(value) in ("<NA>", "NaT") else value for value in column.tolist()]
+
+
+def _arrow(source: TableSource) -> Iterator[Rows]:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    value = source.value
+    try:
+        if hasattr(value, "to_batches") and not isinstance(value, pa.Table):  # a dataset
+            batches, names = value.to_batches(), value.schema.names
+        else:
+            table = value if isinstance(value, pa.Table) else pa.table(value)
+            batches, names = table.to_batches(BATCH_ROWS), table.schema.names
+        _check_columns(source.name, names)
+        yield from map(_columns, batches)
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o.") from error
+
+
+def _columns(batch: Any) -> Rows:
+    names = batch.schema.names
+    return [batch.column(names.index(name)).to_pylist() if name in names else [None] * batch.num_rows for name in COLUMNS]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A Parquet file of a table; ``values``: of the columns by which the table is cut into folders, which files lack."""
+
+    path: str
+    values: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def _files(source: TableSource) -> Iterator[Rows]:
+    """The files of a table one by one: each has its own schema, since these drift."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    files = delta_files(source.name) if source.kind is TableKind.DELTA else parquet_files(Path(source.value))
+    try:
+        if files:
+            _check_columns(source.name, [c for f in files for c in (*pq.read_schema(f.path).names, *f.values)], several=True)
+        for file in files:
+            with pq.ParquetFile(file.path) as opened:
+                _check_columns(source.name, opened.schema_arrow.names, any_columns=True)
+                names = [name for name in COLUMNS if name in opened.schema_arrow.names]
+                for batch in opened.iter_batches(BATCH_ROWS, columns=names):
+                    columns = {name: batch.column(i).to_pylist() for i, name in enumerate(names)}
+                    count = batch.num_rows
+                    yield [columns.get(name, [file.values.get(name)] * count) for name in COLUMNS]
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{source.name} is not readable as Parquet: {error}", "Write it again; nothing of it was used."
+        ) from error
+
+
+def _check_columns(name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False) -> None:
+    missing = [column for column in COLUMNS[:3] if column not in columns]
+    if missing and not any_columns:
+        raise InputError(
+            f"{name}: no column {missing[0]!r} (it has {', '.join(dict.fromkeys(columns))})",
+            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
+        )
+    twice = [column for column in COLUMNS if list(columns).count(column) > 1]
+    if twice and not several:
+        raise InputError(f"{name}: the column {twice[0]!r} is there twice", "Rename one of them.")
+
+
+def parquet_files(path: Path) -> list[TableFile]:
+    """The Parquet files below ``path``, but hidden ones. Raises: InputError where there are none, or a link leads out of it."""
+    if path.is_file():
+        return [TableFile(str(path))]
+    root = path.resolve()
+    found = []
+    for file in sorted(path.rglob("*.parquet")):
+        parts = file.relative_to(path).parts
+        if any(part.startswith((".", "_")) for part in parts):
+            continue
+        if not file.resolve().is_relative_to(root):
+            raise InputError(f"{path}: {file.name} is a link that leads out of the folder", "Give the file itself.")
+        cut = [part.partition("=") for part in parts[:-1]]
+        found.append(TableFile(str(file), {name: _folder_value(value) for name, sign, value in cut if sign and name in COLUMNS}))
+    if not found:
+        raise InputError(f"{path} is a directory without Parquet files", "Give the files in it one by one.")
+    return found
+
+
+def _folder_value(text: str) -> str | None:
+    return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
+
+
+def delta_files(name: str) -> list[TableFile]:
+    """The Parquet files of a Delta table's present version. Raises: InputError for one that its files alone do not show."""
+    import pyarrow as pa
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        table = DeltaTable(name)
+        features = set(table.protocol().reader_features or ())
+        added = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    except (DeltaError, OSError, ValueError) as error:
+        raise InputError(f"{name}: not a readable Delta table ({error})", "Check the path.") from error
+    refused = sorted(features & _REFUSED_FEATURES)
+    if refused:
+        raise InputError(
+            f"{name}: a Delta table with {', '.join(refused)}, which its files alone do not show",
+            "Write it without deletion vectors and column mapping.",
+        )
+    found = []
+    for row in sorted(added, key=lambda row: str(row["path"])):
+        values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
+        found.append(TableFile(str(_inside(Path(name), unquote(row["path"]))), values))
+    return found
+
+
+def _inside(root: Path, path: str) -> Path:
+    """A file that a table's log names. Raises: InputError for one outside of the table's folder."""
+    file = root / path
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise InputError(f"{root}: its log names {path}, a file outside of it", "Copy the table as a whole.")
+    return file

@@ -1,0 +1,155 @@
+"""Imports by a catalog: read once, from its folder alone, and never from the network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from shiq.catalog import read_catalog
+from shiq.errors import InputError
+from shiq.model import Class, SubClassOf
+from shiq.rdf import read_assertions, read_ontology
+from tests.rdf_helpers import PREFIXES, kinds, write
+
+PROTEGE = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<catalog prefer="public" xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
+    <uri id="User Entered Import Resolution" name="http://ex.org/b" uri="parts/b%20b.ttl"/>
+    <group id="Folder Repository, directory=, recursive=true, Auto-Update=true" prefer="public" xml:base="parts/">
+        <uri id="Automatically generated entry" name="http://ex.org/c" uri="c.ofn"/>
+    </group>
+    <rewriteURI uriStartString="http://ex.org/more/" rewritePrefix="parts/"/>
+</catalog>
+"""
+
+
+def ontology(iri: str, imports: list[str], axiom: str) -> str:
+    lines = "".join(f"<{iri}> owl:imports <{x}> .\n" for x in imports)
+    return f"{PREFIXES}<{iri}> a owl:Ontology .\n{lines}{axiom}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "parts").mkdir()
+    write(tmp_path, "catalog-v001.xml", PROTEGE)
+    imports = ["http://ex.org/b", "http://ex.org/c", "http://ex.org/a"]
+    write(tmp_path, "a.ttl", ontology("http://ex.org/a", imports, ":A a owl:Class ; rdfs:subClassOf :B ."))
+    # b imports itself and a again; c, in functional syntax, imports d by a rewritten IRI.
+    again = ["http://ex.org/a", "http://ex.org/b"]
+    write(tmp_path / "parts", "b b.ttl", ontology("http://ex.org/b", again, ":B a owl:Class ; rdfs:subClassOf :C ."))
+    text = (
+        "Ontology(<http://ex.org/other> Import(<http://ex.org/more/d.ttl>) Declaration(Class(<urn:t#C>)) "
+        "SubClassOf(<urn:t#C> <urn:t#D>))"
+    )
+    write(tmp_path / "parts", "c.ofn", text)
+    write(tmp_path / "parts", "d.ttl", ontology("http://ex.org/d", ["http://ex.org/c"], ":D a owl:Class ; rdfs:subClassOf :E ."))
+    return tmp_path
+
+
+def test_imports_are_read_once_through_cycles(folder: Path) -> None:
+    reading = read_ontology([folder / "a.ttl"], catalog=read_catalog(folder / "catalog-v001.xml"))
+    names = {(a.sub.iri, a.sup.iri) for a in reading.tbox.axioms if isinstance(a, SubClassOf)}  # type: ignore[union-attr]
+    assert names == {("urn:t#A", "urn:t#B"), ("urn:t#B", "urn:t#C"), ("urn:t#C", "urn:t#D"), ("urn:t#D", "urn:t#E")}
+    assert [Path(name).name for name in reading.sources] == ["a.ttl", "b b.ttl", "c.ofn", "d.ttl"]
+    assert "missing-import" not in kinds(reading)
+    assert Class("urn:t#E") not in reading.tbox.axioms
+
+
+def test_without_a_catalog_an_import_is_missing(folder: Path) -> None:
+    assert kinds(read_ontology([folder / "a.ttl"]))["missing-import"] == 2
+
+
+def test_an_import_that_was_given_is_not_read_again(folder: Path) -> None:
+    catalog = read_catalog(folder / "catalog-v001.xml")
+    reading = read_ontology([folder / "a.ttl", folder / "parts" / "b b.ttl"], catalog=catalog)
+    assert [Path(name).name for name in reading.sources] == ["a.ttl", "b b.ttl", "c.ofn", "d.ttl"]
+
+
+def test_data_may_import_through_the_catalog(folder: Path) -> None:
+    catalog = read_catalog(folder / "catalog-v001.xml")
+    tbox = read_ontology([folder / "a.ttl"], catalog=catalog)
+    batch = write(folder, "batch.ttl", ontology("http://ex.org/batch", ["http://ex.org/facts", "http://ex.org/a"], ":x a :A ."))
+    write(folder, "facts.ttl", PREFIXES + ":y a :B .")
+    named = {"http://ex.org/facts": "facts.ttl"}
+    reading = read_assertions(
+        [batch],
+        tbox.tbox.signature,
+        ontologies=tbox.ontologies,
+        axioms=tbox.tbox.axioms,
+        catalog=read_catalog(write(folder, "c.json", json.dumps(named))),
+    )
+    assert (len(reading.abox), reading.leftovers) == (2, ())
+
+
+def with_entry(folder: Path, value: object, name: str = "c.json") -> Path:
+    return write(folder, name, json.dumps({"http://ex.org/b": value}))
+
+
+@pytest.mark.parametrize(
+    ("target", "word"),
+    [
+        ("../outside.ttl", "outside of the catalog's folder"),
+        ("%2e%2e/outside.ttl", "outside of the catalog's folder"),
+        ("/etc/hostname", "outside of the catalog's folder"),
+        ("file:///etc/hostname", "outside of the catalog's folder"),
+        ("link.ttl", "outside of the catalog's folder"),
+        ("http://ex.org/b.ttl", "nothing is fetched"),
+        ("gone.ttl", "is no file"),
+        ("parts", "is no file"),
+        ("loop.ttl", "catalog"),
+        ("C:\\Windows\\x.ttl", "is no file"),
+    ],
+)
+def test_a_catalog_stays_in_its_folder(folder: Path, target: str, word: str) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "parts").mkdir()
+    outside = write(folder, "outside.ttl", ontology("http://ex.org/b", [], ""))
+    (inner / "link.ttl").symlink_to(outside)
+    (inner / "loop.ttl").symlink_to(inner / "loop.ttl")
+    catalog = read_catalog(with_entry(inner, target))
+    with pytest.raises(InputError, match=word):
+        read_ontology([folder / "a.ttl"], catalog=catalog)
+
+
+def test_a_hash_holds_a_file_fast(folder: Path) -> None:
+    file = folder / "parts" / "b b.ttl"
+    entry = {"file": "parts/b b.ttl", "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    catalog = read_catalog(with_entry(folder, entry))
+    assert catalog.find("http://ex.org/b") == file.resolve()
+    file.write_text(file.read_text() + "\n")
+    with pytest.raises(InputError, match="SHA-256 differs"):
+        catalog.find("http://ex.org/b")
+
+
+def test_an_import_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHIQ_MAX_DOCUMENT", "100")
+    with pytest.raises(InputError, match="too large for an import"):
+        read_ontology([folder / "a.ttl"], catalog=read_catalog(folder / "catalog-v001.xml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("<html/>", "no catalog"),
+        ("<catalog", "no well-formed XML"),
+        ('<!DOCTYPE c [<!ENTITY x "y">]><catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"/>', "declares the entity"),
+        (
+            '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"><nextCatalog catalog="http://x.org/"/></catalog>',
+            "nextCatalog",
+        ),
+        ('{"a": 5}', "not understood"),
+        ('{"a": {"file": "x", "sha256": "12"}}', "64 hexadecimal"),
+        ('{"a": ', "not JSON"),
+    ],
+)
+def test_what_is_no_catalog_is_refused(tmp_path: Path, text: str, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        read_catalog(write(tmp_path, "c.xml", text))
+
+
+def test_a_catalog_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_catalog(tmp_path / "none.xml")
