@@ -65,7 +65,8 @@ def renewed(patch: Patch, calculus: Calculus, name: Ints, told: Ints, node: Ints
     edges = patch.found().edges
     module = components(len(graph), edges["source"], edges["target"])
     member, group = _crowded(place[inside], module[inside])
-    parts["certified"] = _change(outside.modules.by_member, keys, {"member": member, "group": group})
+    moved = unique(np.concatenate([place[inside], gone]))
+    parts["certified"] = _change(outside.modules.by_member, moved[moved < first_new], {"member": member, "group": group})
     parts["outside"] = _classes(patch, place, inside, keys)
     for table in ("certified", "outside"):
         parts[f"{table}_members"] = parts[table]

@@ -1,0 +1,208 @@
+"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits (THEORY.md 3.5)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_model import CASES, Case
+
+from abox_ops.decide import Decider
+from abox_ops.engine import ModelKnowledgeBase
+from jobs.engines import growth
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.memory import MemoryKnowledgeBase
+from jobs.engines.patch import Patch
+from jobs.engines.renewal import Renewal
+from jobs.evaluation.random_ontologies.kb import random_kb
+from shiq.abox import ABox, abox_of
+from shiq.check import Session, index, open_store
+from shiq.clause import ClausalTBox
+from shiq.model import Assertion, Class, ClassAssertion, TBox
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer, Module
+from shiq.verdict import Verdict
+
+
+@pytest.fixture(scope="module")
+def decider() -> Iterator[Decider]:
+    reasoner = create("own")
+    yield Decider(reasoner)
+    reasoner.close()
+
+
+def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider) -> dict[str, object]:
+    """All that a patch comes to."""
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        return decider.decide(tbox, modules)
+
+    found, answers = base.patched(insertions, abox_of([]), decide, lambda: False)
+    return {
+        "insertions": found.insertions,
+        "size": found.size,
+        "pulled in": found.pulled_in,
+        "contradictory": sorted(found.contradictory),
+        "kept": frozenset(found.kept()),
+        "modules": sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr),
+    }
+
+
+def check_equal(tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider) -> None:
+    memory, local = MemoryKnowledgeBase.build(tbox, base), LocalKnowledgeBase.build(tbox, abox_of(base))
+    assert facts(local, abox_of(batch), decider) == facts(memory, abox_of(batch), decider)
+
+
+@pytest.mark.parametrize("start", range(0, 90, 30))
+def test_equal_to_the_reference(start: int, decider: Decider) -> None:
+    for seed in range(start, start + 30):
+        kb = random_kb(seed)
+        check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+
+
+@pytest.mark.slow
+def test_equal_to_the_reference_on_many(decider: Decider) -> None:
+    for seed in range(2000, 4000):
+        kb = random_kb(seed)
+        check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_case(case: Case, decider: Decider) -> None:
+    check_equal(case.axioms(), case.base(), case.batch(), decider)
+
+
+# --- in a store ------------------------------------------------------------------------------------
+
+_SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox"), "max_conflicts": 0}
+
+
+def check(session: Session, batch: Sequence[Assertion], **more: Any) -> tuple[Verdict, str, int]:
+    result = session.check(abox_of(batch), **_SETTINGS, **more)
+    return result.verdict, result.evidence.criterion, len(result.a_add)
+
+
+def test_a_store_keeps_the_completion_and_auto_uses_it(tmp_path: Path, decider: Decider) -> None:
+    used = 0
+    for seed in range(20):
+        kb, path = random_kb(seed), tmp_path / str(seed)
+        if index(kb.tbox, abox_of(kb.abox), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
+            continue
+        fresh = facts(LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)), abox_of(kb.insertions), decider)
+        with open_store(path) as session:
+            verdict, criterion, size = check(session, kb.insertions)
+            assert (criterion, size) == ("model", fresh["size"])
+            assert verdict is check(session, kb.insertions, criterion="clausal")[0]
+            gone = session.check(abox_of([]), abox_of(kb.abox[:1]), **_SETTINGS)
+            assert gone.evidence.criterion == "clausal", "deletions make the completion anew"
+            used += 1
+    assert used > 10
+
+
+# --- renewed by commits ----------------------------------------------------------------------------
+
+
+def scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:
+    found = MemoryKnowledgeBase.build(tbox, []).add_set(abox_of(assertions), abox_of([]), "none")
+    verdicts = {answer.verdict for answer in decider.decide(found.tbox, [m.module for m in found.modules])}
+    for verdict in (Verdict.INCONSISTENT, Verdict.UNDETERMINED):
+        if verdict in verdicts or (found.contradictory and verdict is Verdict.INCONSISTENT):
+            return verdict
+    return Verdict.CONSISTENT
+
+
+def steps(seed: int) -> tuple[TBox, list[Assertion], list[list[Assertion]]]:
+    """A TBox, a base that uses all the vocabulary there is, and batches that bring none."""
+
+    def is_plain(a: Assertion) -> bool:
+        return not isinstance(a, ClassAssertion) or isinstance(a.expression, Class)
+
+    kb = random_kb(seed)
+    abox = sorted(kb.abox, key=repr)
+    random.Random(seed).shuffle(abox)
+    plain = [a for a in abox if is_plain(a)]
+    insertions = [a for a in kb.insertions if is_plain(a)]
+    names = {a.expression.iri for a in (*plain, *insertions) if isinstance(a, ClassAssertion) and isinstance(a.expression, Class)}
+    half, part = len(plain) // 2, max(1, (len(plain) - len(plain) // 2) // 3)
+    base = [
+        *plain[:half],
+        *(a for a in abox if not is_plain(a)),
+        *(ClassAssertion(Class(name), f"urn:of:{i}") for i, name in enumerate(sorted(names))),
+    ]
+    return kb.tbox, base, [*(plain[i : i + part] for i in range(half, len(plain), part)), insertions]
+
+
+def disagreement(seed: int, path: Path, decider: Decider) -> tuple[str, int]:
+    """Takes batch after batch into a store: where the verdict is not that from scratch; and how many checks used the model."""
+    tbox, base, batches = steps(seed)
+    used = 0
+    if index(tbox, abox_of(base), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
+        return "", used
+    now = list(base)
+    for i, batch in enumerate(batches):
+        with open_store(path) as session:
+            verdict, criterion, _ = check(session, batch, commit=True)
+        used += criterion == "model"
+        expected = scratch(tbox, list(dict.fromkeys([*now, *batch])), decider)
+        if Verdict.UNDETERMINED in (verdict, expected):
+            break
+        if verdict is not expected:
+            return f"seed {seed}, batch {i}: {verdict.value} instead of {expected.value}", used
+        if verdict is Verdict.CONSISTENT:
+            now += batch
+    return "", used
+
+
+def test_commits_renew_the_completion(tmp_path: Path, decider: Decider) -> None:
+    used = 0
+    for seed in range(12):
+        wrong, count = disagreement(seed, tmp_path / str(seed), decider)
+        assert not wrong
+        used += count
+    assert used > 20
+
+
+@pytest.mark.slow
+def test_commits_renew_the_completion_on_many(tmp_path: Path, decider: Decider) -> None:
+    for seed in range(1000, 1400):
+        wrong, _ = disagreement(seed, tmp_path / str(seed), decider)
+        assert not wrong
+
+
+def _without(*tables: str) -> Callable[..., Renewal]:
+    real = growth.renewed
+
+    def forgetful(*arguments: Any) -> Renewal:
+        found = real(*arguments)
+        nothing = {name: {c: column[:0] for c, column in found.added[name].items()} for name in found.added}
+        return Renewal(
+            {name: nothing[name] if name in tables else rows for name, rows in found.added.items()},
+            {name: nothing[name] if name in tables else rows for name, rows in found.removed.items()},
+        )
+
+    return forgetful
+
+
+def _outside_alone(patch: Patch, *arguments: Any) -> Renewal:
+    patch.inside = np.zeros(len(patch.inside), np.bool_)
+    return _REAL(patch, *arguments)
+
+
+_REAL = growth.renewed
+PLANTED: dict[str, tuple[int, Callable[..., Renewal]]] = {
+    "the labels of I are not renewed": (10, _without("completed")),
+    "the modules of I are not renewed": (10, _without("certified", "certified_members")),
+    "the merge classes are not renewed": (10, _without("outside", "outside_members")),
+    "I keeps what it had outside": (23, _outside_alone),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_found(name: str, tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, mistaken = PLANTED[name]
+    monkeypatch.setattr(growth, "renewed", mistaken)
+    assert disagreement(seed, tmp_path / "kg", decider)[0]
