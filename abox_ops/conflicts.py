@@ -27,6 +27,7 @@ from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.explanation.canonical import Row, canonical_rows, rows_of
 from shiq.explanation.parsed import line_of
+from shiq.explanation.proof import prove
 from shiq.model import (
     Assertion,
     AsymmetricObjectProperty,
@@ -238,6 +239,10 @@ class Explainer:
         candidates = [a for a in self.tbox.axioms if a in used] if used else []
         if not candidates or not self._refutes_with(candidates, assertions):
             candidates = relevant(self.tbox.axioms, assertions)
+            # A proof is a good guess, which makes what follows ten times as fast; it is verified like any other.
+            proof = prove(assertions, candidates, (0,))
+            if proof is not None and self._refutes_with(proof.axioms, assertions):
+                candidates = list(proof.axioms)
         found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
         if not self.unsure:
             self._known_axioms[form] = found

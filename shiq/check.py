@@ -274,10 +274,11 @@ def check_insertions(
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
     Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
-    pyoxigraph Store; ``abox`` may be None, or a store opened by `open_store` (``tbox`` is then ignored if None). With the engine
-    ``spark`` a batch may also be a DataFrame, a Parquet or a Delta table: s, p, o [, graph, key]. A base that is not a store is
-    certified first. Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way
-    of `consistent`; ``fail_on`` those that shall, though they are for information. For the other settings see `Options`.
+    pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be
+    None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
+    Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`;
+    ``fail_on`` those that shall, though they are for information; ``catalog``: the path of a catalog of imports (`shiq.catalog`).
+    For the other settings see `Options`.
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """

@@ -161,6 +161,18 @@ def test_the_union_of_all_graphs_is_checked_and_conflicts_name_every_graph(tmp_p
     assert {place["source"] for found in told["places"] for place in found} == {str(tmp_path / "d.nq")}
 
 
+def test_datasets_in_memory_name_their_graphs() -> None:
+    import rdflib
+
+    store, dataset = ox.Store(), rdflib.Dataset()
+    store.load(CLASH.encode(), format=ox.RdfFormat.N_QUADS)
+    dataset.parse(data=CLASH, format="nquads")
+    for source in (store, dataset):
+        (conflict,) = check_insertions(TBOX, None, source, reasoner="own").conflicts
+        assert {"<urn:g1>", "<urn:g2>"} <= set(conflict.graphs)
+        assert len(conflict.graphs) == 3
+
+
 def test_a_label_is_one_node_in_all_graphs_of_a_file_and_another_in_the_next_file(tmp_path: Path) -> None:
     line = "_:b0 <urn:p> <urn:a> {} .\n"
     files = [write(tmp_path, f"{i}.nq", line.format("<urn:g1>") + line.format("_:b0")) for i in range(2)]

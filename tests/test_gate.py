@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import random
 import shutil
@@ -15,6 +17,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from click.testing import CliRunner, Result
 
@@ -64,7 +68,7 @@ def gate(
     """Exit code, accepted, quarantine, JSON."""
     folder = kg.parent
     data = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
-    (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (folder / name).write_bytes(PACKED.get(name[-4:], bytes)(data))
     sides = ["--accepted", folder / "good.nt", "--quarantine", folder / "bad.nt", "--json", folder / "v.json", "-q"]
     result = run("gate", "--store", kg, "--insert", folder / name, *sides, "--reasoner", "own", *more)
     assert result.exception is None, result.exception
@@ -76,6 +80,7 @@ def lines_of(data: bytes) -> list[str]:
     return data.decode().splitlines()
 
 
+PACKED = {"t.gz": gzip.compress, "q.gz": gzip.compress, ".bz2": bz2.compress}
 GOOD = [a("ann", "Cat"), t("ann", "likes", "tom"), "# a comment"]
 BAD = [a("rex", "Cat"), t("ann", "likes", "rex")]
 
@@ -143,7 +148,7 @@ def test_what_goes_with_a_culprit(kg: Path, unit: str, aside: set[int]) -> None:
 
 def test_bytes_are_kept(kg: Path) -> None:
     data = "\r\n".join([*GOOD, *BAD, a("ann", "Cat")]).encode()
-    for name in ("batch.nt", "batch.nt.gz"):
+    for name in ("batch.nt", "batch.nt.gz", "batch.nt.bz2"):
         _, good, bad, _ = gate(kg, data, "--mode", "split", name=name)
         assert Counter((good + b"\n" + bad).split(b"\n")) - Counter({b"": 9}) == Counter(data.split(b"\n"))
 
@@ -201,6 +206,8 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
             assert code == 1
             assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
             assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
+            assert said["conflicts"][0]["graphs"] == ["<urn:g1>", "_:i1.0.g"]  # type: ignore[index]
+            assert said["conflicts"][0]["places"][0][0]["source"].endswith(f"/{name}")  # type: ignore[index]
             assert said["result"]["statistics"]["insertions"] == len(set(batch)) - len(aside)  # type: ignore[index]
     assert gate(kg, batch[2:3], name="batch.nq")[:2] == (0, batch[2].encode() + b"\n")
 
@@ -236,6 +243,25 @@ def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
     assert (code, lines_of(bad)) == (1, [f"{BAD[1][:-2]}{graph} ."])
     assert sorted(lines_of(good)) == sorted(said)
     assert gate(kg, texts[name].encode(), "--mode", "split", name=name)[1] == good
+
+
+def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
+    rows = [*(line[:-2].split(" ", 2) for line in (*GOOD[:2], *BAD)), [None, TYPE, f"<{PREFIX}Cat>"]]
+    table = pa.table({**{name: [row[i] for row in rows] for i, name in enumerate("spo")}, "key": [*range(len(rows))]})
+    pq.write_table(table, kg.parent / "batch.parquet")
+    content = (kg.parent / "batch.parquet").read_bytes()
+    code, good, bad, said = gate(kg, content, "--mode", "split", name="batch.parquet")
+    assert (code, sorted(lines_of(good))) == (1, sorted(GOOD[:2]))
+    assert [line for line in lines_of(bad) if not line.startswith("? ")] == BAD
+    assert f"a row without s (row key {len(rows) - 1})" in json.dumps(said)
+
+
+def test_packed_lines_and_a_byte_order_mark(kg: Path) -> None:
+    text = "\ufeff" + "".join(f"{line}\n" for line in (*GOOD, *BAD))
+    code, good, bad, _ = gate(kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz")
+    assert (code, sorted(lines_of(good)), sorted(lines_of(bad))) == (1, sorted(GOOD), sorted(BAD))
+    code, good, bad, _ = gate(kg, text.encode(), "--mode", "split", name="batch.nt")
+    assert (code, len(lines_of(good)), len(lines_of(bad))) == (1, len(GOOD), len(BAD))
 
 
 def test_a_dry_run_writes_nothing(kg: Path) -> None:
@@ -319,7 +345,11 @@ def test_wrong_use(kg: Path) -> None:
     assert "N-Triples" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ofn").exception)
     assert "none.nt" in str(run("gate", "--store", kg, "--insert", kg.parent / "none.nt").exception)
     (kg.parent / "b.ttl").write_text("no turtle")
+    assert "not Turtle" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.ttl").write_text(f"<urn:a> a <{PREFIX}Cat> .\n<urn:a> a .")
     assert "Mend the file" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    (kg.parent / "b.jsonld").write_text(json.dumps({"@id": "urn:a", "@type": f"{PREFIX}Cat", "dropped": "x"}))
+    assert "no context says what 'dropped' means" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.jsonld").exception)
     (kg.parent / "b.rdf").write_text('<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;">]><x>&b;</x>')
     assert "entity" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.rdf").exception)
     assert run("gate", "--store", kg).exception is not None

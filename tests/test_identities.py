@@ -38,12 +38,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize(("engine", "criterion"), [("local", "clausal"), ("memory", "clausal"), ("local", "model")])
 @pytest.mark.parametrize("case", CASES)
-def test_implied_identities_are_told_with_their_reasons(kg: Path, case: str, engine: str) -> None:
+def test_implied_identities_are_told_with_their_reasons(kg: Path, case: str, engine: str, criterion: str) -> None:
     batch, equal, insertions, base = CASES[case]
     (kg.parent / "b.nt").write_text("".join(f"{line}\n" for line in batch))
-    asked = ["gate", "-s", kg, "-i", kg.parent / "b.nt", "--reasoner", "own", "--engine", engine, "-q"]
+    asked = ["gate", "-s", kg, "-i", kg.parent / "b.nt", "--reasoner", "own", "--engine", engine, "--criterion", criterion, "-q"]
     found = json.loads(run(*asked, "--json", "-").output)["identities"]
     assert {frozenset(x["individuals"]) for x in found} == {frozenset(f"<{PREFIX}{n}>" for n in pair) for pair in equal}
     for x in found:

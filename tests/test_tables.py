@@ -39,6 +39,13 @@ ROWS = [
     ("<urn:ann>", "<urn:age>", '"7"', None, None),
 ]
 COLUMNS: dict[str, list[Any]] = {name: [row[i] for row in ROWS] for i, name in enumerate(("s", "p", "o", "graph", "key"))}
+PROBLEMS = [
+    "a row without s",
+    "o is not one N-Triples term",
+    "o is not one N-Triples term",
+    "graph is not one N-Triples term",
+    "p is not one N-Triples term",
+]
 BASE = pa.table({"s": ["<urn:tom>"], "p": [TYPE], "o": ["<urn:Cat>"], "loaded_at": [5]})
 
 
@@ -73,6 +80,7 @@ def test_broken_rows_are_told_by_number_and_key_and_the_others_are_read(tmp_path
         reading = read_assertions([source], KNOWN)
         assert len(reading.abox) == 3, name
         assert told(reading) == [(i + 1, f"row key k{i}") for i in range(3, 8)], name
+        assert [x.message.split(":")[0] for x in reading.leftovers] == PROBLEMS
         assert sum(reading.ledger.values()) == len(ROWS)
         (places,) = reading.places([ClassAssertion(DOG, "urn:tom")]).values()
         assert [(p.line, p.graph, p.key) for p in places] == [(1, "<urn:g1>", "k0"), (2, "", "k1")]

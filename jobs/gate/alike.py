@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import heapq
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -80,16 +80,35 @@ def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
     Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
     needless is put back.
     """
-    open_ = [frozenset(c) for c in conflicts]
+    places: dict[Assertion, list[int]] = {}
+    for i, conflict in enumerate(conflicts):
+        for assertion in dict.fromkeys(conflict):
+            places.setdefault(assertion, []).append(i)
+    text = {assertion: repr(assertion) for assertion in places}
+    open_ = {assertion: len(found) for assertion, found in places.items()}
+    heap = [(-count, text[assertion], assertion) for assertion, count in open_.items()]
+    heapq.heapify(heap)
     chosen: list[Assertion] = []
-    text = {a: repr(a) for c in open_ for a in c}
-    while open_:
-        shared = Counter(a for c in open_ for a in c)
-        best = min(shared, key=lambda a: (-shared[a], text[a]))
+    met = [0] * len(conflicts)
+    while heap:
+        count, _, best = heapq.heappop(heap)
+        if -count != open_[best]:
+            # Conflicts that it shares were met since: it waits for its turn.
+            if open_[best]:
+                heapq.heappush(heap, (-open_[best], text[best], best))
+            continue
+        if not count:
+            continue
         chosen.append(best)
-        open_ = [c for c in open_ if best not in c]
-    for assertion in reversed(tuple(chosen)):
-        others = set(chosen) - {assertion}
-        if all(not others.isdisjoint(c) for c in conflicts):
-            chosen.remove(assertion)
-    return sorted(chosen, key=text.__getitem__)
+        for i in places[best]:
+            if not met[i]:
+                for assertion in dict.fromkeys(conflicts[i]):
+                    open_[assertion] -= 1
+            met[i] += 1
+    needless: set[Assertion] = set()
+    for assertion in reversed(chosen):
+        if all(met[i] > 1 for i in places[assertion]):
+            needless.add(assertion)
+            for i in places[assertion]:
+                met[i] -= 1
+    return sorted((a for a in chosen if a not in needless), key=text.__getitem__)

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, Gated, SetAside
 from jobs.gate.identities import Identity, identities_of
-from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, plain_text, read_lines, said_by
+from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, read_lines, said_by, spaced_text
 from jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
 from shiq import aside
 from shiq.aside import Aside
@@ -296,14 +296,14 @@ class _Gating:
     # --- the check and the answer ------------------------------------------------------------------
 
     def _checked(self, check: Callable[..., Result]) -> Result:
-        """The check of what is still inside. An untouched batch of N-Triples is checked as it stands."""
+        """The check of what is still inside. An untouched batch of lines is checked as it stands."""
         if all(map(is_plain, self.names)) and not self.outside and not self.beside:
             return check(list(self.names))
         with tempfile.TemporaryDirectory(prefix="shiq-gate-") as folder:
             files = []
             for i, name in enumerate(self.names):
-                file = Path(folder) / f"{i}-{Path(bare_name(name)).stem}.nt"
-                file.write_bytes(b"".join(plain_text(line for line in self.inside if line.file == i)))
+                file = Path(folder) / f"{i}-{bare_name(name)}"
+                file.write_bytes(b"".join(spaced_text(line for line in self.inside if line.file == i)))
                 files.append(str(file))
             return _renamed(check(files), dict(zip(files, self.names)))
 
@@ -374,4 +374,9 @@ def _renamed(result: Result, names: dict[str, str]) -> Result:
         return text
 
     leftovers = tuple(replace(x, source=told(x.source), message=told(x.message)) for x in result.evidence.leftovers)
-    return replace(result, reason=told(result.reason), evidence=replace(result.evidence, leftovers=leftovers))
+    conflicts = tuple(
+        replace(c, places=tuple(tuple(replace(p, source=told(p.source)) for p in places) for places in c.places))
+        for c in result.conflicts
+    )
+    evidence = replace(result.evidence, leftovers=leftovers)
+    return replace(result, reason=told(result.reason), conflicts=conflicts, evidence=evidence)

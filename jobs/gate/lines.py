@@ -6,7 +6,6 @@ their triples become N-Quads lines here, with blank nodes named in the order in 
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,28 +16,21 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError, UsageError
 from shiq.ntriples import blank_term
+from shiq.rdf.statements import Statement, read_statements
+from shiq.sources import FileSource, source_of, table_kind
 
 #: What a line says: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
 
-_PACKED: Final = re.compile(r"\.gz\Z", re.IGNORECASE)
+_PACKED: Final = re.compile(r"\.(?:gz|bz2|xz|zst)\Z", re.IGNORECASE)
 _LINE_FORMATS: Final = {
     ".nt": ox.RdfFormat.N_TRIPLES,
     ".ntriples": ox.RdfFormat.N_TRIPLES,
     ".nq": ox.RdfFormat.N_QUADS,
     ".nquads": ox.RdfFormat.N_QUADS,
 }
-_DOCUMENTS: Final = {
-    ".ttl": ox.RdfFormat.TURTLE,
-    ".turtle": ox.RdfFormat.TURTLE,
-    ".trig": ox.RdfFormat.TRIG,
-    ".rdf": ox.RdfFormat.RDF_XML,
-    ".owl": ox.RdfFormat.RDF_XML,
-    ".xml": ox.RdfFormat.RDF_XML,
-    ".jsonld": ox.RdfFormat.JSON_LD,
-}
-#: An entity whose value names another one: a few lines of these unpack to gigabytes. External ones are never read.
-_NESTED_ENTITY: Final = re.compile(rb"<!ENTITY[^>]*(?:&|\sSYSTEM\s|\sPUBLIC\s)")
+_DOCUMENTS: Final = (".ttl", ".turtle", ".trig", ".rdf", ".owl", ".xml", ".jsonld")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +54,24 @@ class Line:
 def read_lines(name: str, file: int = 0) -> list[Line]:
     """The lines of the file ``name``. Raises: UsageError for a syntax that is not known by the name, InputError for a file that
     cannot be read, or is not one line for each triple and broken."""
+    if table_kind(name):
+        return _of_table(name, file)
     suffix = Path(_PACKED.sub("", name)).suffix.lower()
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
         return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
     if suffix in _DOCUMENTS:
-        return _of_document(name, file, _DOCUMENTS[suffix])
+        return _of_document(name, file)
     raise UsageError(
         f"{name}: not a syntax that the gate knows by its name",
-        f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz. One line is one triple in N-Triples (.nt) and "
-        "N-Quads (.nq) alone; others come out as N-Quads.",
+        f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz, .bz2, .xz or .zst, Parquet and Delta. One "
+        "line is one triple in N-Triples (.nt) and N-Quads (.nq) alone; others come out as N-Quads.",
     )
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` is N-Triples, which a check reads as it stands."""
-    return _LINE_FORMATS.get(Path(_PACKED.sub("", name)).suffix.lower()) == ox.RdfFormat.N_TRIPLES
+    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
+    return Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
 
 
 def bare_name(name: str) -> str:
@@ -96,16 +90,13 @@ def text_of(lines: Iterable[Line]) -> bytes:
     return b"".join([part if part.endswith(b"\n") else part + b"\n" for part in parts[:-1]] + parts[-1:])
 
 
-def plain_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file as N-Triples, each at the number that it has in its file, so that messages name the right place."""
+def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
+    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place."""
     at = 0
     for line in lines:
         yield b"\n" * (line.number - at - 1)
         at = line.number
-        if line.triple:
-            yield " ".join((*line.triple, ".\n")).encode()
-        else:
-            yield line.raw.rstrip(b"\r\n") + b"\n"
+        yield line.raw if line.raw.endswith(b"\n") else line.raw + b"\n"
 
 
 def read_triple(text: bytes) -> Triple | None:
@@ -145,10 +136,15 @@ def file_of(text: str) -> int:
 
 
 def _content(name: str) -> bytes:
+    source = source_of(name)
+    if not isinstance(source, FileSource):
+        raise InputError(f"{name}: not a file", "Name a file that can be read.")
+    if source.compressed or source.content is not None:
+        with source.open() as stream:
+            return stream.read()
     try:
-        data = Path(name).read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError) as error:
+        return source.path.read_bytes()
+    except OSError as error:
         raise InputError(f"{name}: {error}", "Name a file that can be read.") from error
 
 
@@ -159,7 +155,8 @@ def _split(text: bytes) -> list[bytes]:
 
 def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
     try:
-        quad = _quad(raw, syntax) if raw.strip() else None
+        text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+        quad = _quad(text, syntax) if text.strip() else None
     except (SyntaxError, ValueError) as error:
         return Line(file, number, raw, problem=str(error))
     return Line(file, number, raw, _triple(quad), _graph(quad)) if quad else Line(file, number, raw)
@@ -177,21 +174,34 @@ def _graph(quad: ox.Quad) -> str:
     return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
 
 
-def _of_document(name: str, file: int, syntax: ox.RdfFormat) -> list[Line]:
-    data = _content(name)
-    if syntax == ox.RdfFormat.RDF_XML and _NESTED_ENTITY.search(data):
-        raise InputError(f"{name}: an entity that names others or a file is not read", "Write its values out.")
+def _of_document(name: str, file: int) -> list[Line]:
+    statements, broken = read_statements(name)
+    if broken:
+        first = broken[0]
+        raise InputError(
+            f"{name}, line {first.line}: {first.message}", "Mend the file: no line of it can be told from the others."
+        )
     renamed = _numbering()
-    lines = []
-    try:
-        for number, quad in enumerate(ox.parse(input=data, format=syntax, base_iri=Path(name).absolute().as_uri()), 1):
-            triple = (renamed(str(quad.subject)), str(quad.predicate), renamed(str(quad.object)))
-            graph = renamed(_graph(quad))
-            text = " ".join(part for part in (*triple, graph, ".\n") if part)
-            lines.append(Line(file, number, text.encode(), triple, graph))
-    except (SyntaxError, ValueError) as error:
-        raise InputError(f"{name}: {error}", "Mend the file: no line of it can be told from the others.") from error
-    return lines
+    return [_stated(file, number, x, renamed) for number, x in enumerate(statements, 1)]
+
+
+def _of_table(name: str, file: int) -> list[Line]:
+    """The rows of a table, broken ones as lines that are no triple."""
+    statements, broken = read_statements(name)
+    renamed = _numbering()
+    lines = [_stated(file, x.line, x, renamed) for x in statements]
+    for x in broken:
+        if not x.line:
+            raise InputError(f"{name}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
+        key = f" ({x.hint})" if x.hint else ""
+        lines.append(Line(file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}"))
+    return sorted(lines, key=lambda line: line.number)
+
+
+def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:
+    triple, graph = (renamed(x.subject), x.predicate, renamed(x.object)), renamed(x.graph)
+    text = " ".join(part for part in (*triple, graph, ".\n") if part)
+    return Line(file, number, text.encode(), triple, graph)
 
 
 def _numbering() -> Callable[[str], str]:

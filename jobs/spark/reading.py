@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from shiq.rdf.accounts import MOST_SHOWN, capped
 from shiq.rdf.tables import COLUMNS, delta_files, parquet_files
 from shiq.reading import Reading
 from shiq.sources import FileSource, TableKind, source_of, table_kind
+from shiq.sources import TableSource as GivenTable
 from shiq.verdict import Leftover
 
 #: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
@@ -142,10 +142,10 @@ def table_of(spark: SparkSession, source: object) -> DataFrame | None:
     if not isinstance(source, str | os.PathLike):
         return None
     name = os.fsdecode(os.fspath(source))
-    kind = table_kind(name)
-    if kind is None:
+    table = source_of(name) if table_kind(name) else None
+    if not isinstance(table, GivenTable):
         return None
-    files = delta_files(name) if kind is TableKind.DELTA else parquet_files(Path(name).absolute())
+    files = (delta_files if table.kind is TableKind.DELTA else parquet_files)(table.value.absolute())
     if not files:
         frame = spark.createDataFrame([], "s string, p string, o string")
         return _triples_of(frame, name, None)

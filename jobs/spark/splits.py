@@ -29,7 +29,7 @@ from shiq.packed import Packing
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import Rejects
-from shiq.rdf.tables import line_of
+from shiq.rdf.tables import line_of, name_problems
 from shiq.rdf.triples import Triples
 from shiq.sources import FileSource
 from shiq.verdict import Leftover
@@ -183,7 +183,8 @@ def read_rows(
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("s", "p", "o", "graph", "key", "row")]
         keys = ["" if key is None else str(key) for key in columns[4]]
-        lines = [line_of(*terms) for terms in zip(*columns[:4])]
+        terms = list(zip(*columns[:4]))
+        lines = [line_of(*row) for row in terms]
         triples, rejects, report = Triples(), Rejects(source.name), Report(source.number)
         triples.begin(source.name)
         try:
@@ -192,6 +193,7 @@ def read_rows(
         except InputError:
             if not rejects.total:
                 raise
+        name_problems(rejects, terms)
         place = _Place(keys, [int(row or 0) for row in columns[5]])
         yield from _resolved(triples, rejects, report, vocabulary, store, place)
 

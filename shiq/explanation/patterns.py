@@ -109,24 +109,22 @@ def told_of(conflict: Conflict, labels: Labels) -> Told:
     given = [(_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))]
     readable = not odd and len(values) == len(axioms)
     proof = prove(sorted((renamed(a, numbers) for _, a in given), key=repr), values) if readable else None
-    cause = _cause(proof) if proof else None
-    if proof and cause:
-        proof_of_cause = prove([cause], [v for v in values if v in _after(proof, cause)])
-    else:
-        cause, proof_of_cause = None, proof
-    core = tuple(sorted({axiom_text(a) for a in proof_of_cause.axioms})) if proof_of_cause and cause else axioms
-    if cause is not None:
-        cause_lines, _ = _lines(assertion_lines(cause))
+    proof_of_cause = _cause(proof) if proof else None
+    is_whole = proof_of_cause is None or proof_of_cause is proof
+    core = axioms if is_whole or proof_of_cause is None else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
+    in_general = sorted((renamed(a, numbers) for _, a in given), key=repr)
+    if proof_of_cause is not None and not is_whole:
+        in_general = sorted(proof_of_cause.given, key=repr)
+        cause_lines, _ = _lines([line for a in in_general for line in assertion_lines(a)])
         canonical, _ = canonical_rows(rows_of(cause_lines)[0])
     rule = proof.last.rule if proof else ""
     text = "\n".join([*core, "", canonical_text(canonical), *odd])
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    in_general = [cause] if cause else sorted((renamed(a, numbers) for _, a in given), key=repr)
     core_values = _values(core)
     pattern = Pattern(
         f"{rule or 'conflict'}-{digest}",
         rule,
-        title(proof_of_cause, cause, labels),
+        title(proof_of_cause, in_general[0] if len(in_general) == 1 else None, labels),
         core,
         tuple(manchester(axiom, labels) for axiom in core),
         _general(in_general, core_values, proof_of_cause, labels),
@@ -172,15 +170,52 @@ def _place_name(term: str, labels: Labels) -> str:
 # --- causes -----------------------------------------------------------------------------------------
 
 
-def _cause(proof: Proof) -> Assertion | None:
-    """The last fact that every given assertion of ``proof`` acts through, if it is one that could have been asserted."""
+def _cause(proof: Proof) -> Proof:
+    """The part of ``proof`` that is the cause: from the classes on that directly lead to the contradiction, however an individual
+    came to be in them; and of that, from the last fact on that all of it goes through."""
     if any(step.cases for step in proof.steps):
-        return None
+        return proof
+    cut = _from(proof, _cut(proof))
+    steps = {step.fact: step for step in cut.steps}
+    for step in reversed(cut.steps[:-1]):
+        fact = step.fact
+        if _could_be_asserted(fact) and not _other_leaves(cut.last, steps, {fact}):
+            found = _from(cut, [fact])
+            if found is not cut:
+                return found
+    return cut
+
+
+def _from(proof: Proof, facts: Sequence[Fact]) -> Proof:
+    """What ``proof`` shows from ``facts`` on; itself if they are what it begins with."""
+    if set(facts) == set(proof.given) or not facts or any(isinstance(f, Clash) for f in facts):
+        return proof
     steps = {step.fact: step for step in proof.steps}
-    for step in reversed(proof.steps[:-1]):
-        if _could_be_asserted(step.fact) and not _leaves(proof.last, steps, step.fact) and _after(proof, step.fact):
-            return step.fact  # type: ignore[return-value]
-    return None
+    reached = _reached(proof.last, steps, set(facts))
+    axioms = tuple(dict.fromkeys(step.axiom for step in reached if step.axiom is not None))
+    return prove(sorted((f for f in facts if not isinstance(f, Clash)), key=repr), axioms) or proof
+
+
+def _cut(proof: Proof) -> list[Fact]:
+    """The facts below the contradiction: named classes one inclusion away from it, or given by a domain or range, else what was
+    asserted."""
+    steps = {step.fact: step for step in proof.steps}
+    found: dict[Fact, None] = {}
+    stack: list[tuple[Fact, bool]] = [(premise, True) for premise in reversed(proof.last.premises)]
+    seen: set[tuple[Fact, bool]] = set()
+    while stack:
+        entry = fact, is_direct = stack.pop()
+        if entry in seen:
+            continue
+        seen.add(entry)
+        step = steps[fact]
+        is_named = isinstance(fact, ClassAssertion) and _could_be_asserted(fact)
+        is_entry = step.rule in ("prp-dom", "prp-rng") or (step.rule in ("cax-sco", "cax-eqc1") and not is_direct)
+        if not (step.premises or step.axiom) or (is_named and is_entry):
+            found[fact] = None
+        else:
+            stack.extend((premise, False) for premise in reversed(step.premises))
+    return list(found)
 
 
 def _could_be_asserted(fact: Fact) -> bool:
@@ -192,19 +227,15 @@ def _could_be_asserted(fact: Fact) -> bool:
     return False
 
 
-def _leaves(last: Step, steps: dict[Fact, Step], without: Fact) -> bool:
-    """Whether ``last`` rests on a given assertion other than by ``without``."""
-    return any(not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in _reached(last, steps, without))
+def _other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
+    """Whether ``last`` rests on an assertion other than by ``without``."""
+    reached = _reached(last, steps, without)
+    return any(not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached)
 
 
-def _after(proof: Proof, fact: Fact) -> set[Axiom]:
-    """The axioms by which ``fact`` leads to the contradiction."""
-    steps = {step.fact: step for step in proof.steps}
-    return {step.axiom for step in _reached(proof.last, steps, fact) if step.axiom is not None}
-
-
-def _reached(last: Step, steps: dict[Fact, Step], without: Fact) -> list[Step]:
-    found, stack, seen = [last], list(last.premises), {without}
+def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
+    """``last`` and the steps that it rests on, not looking behind ``without``."""
+    found, stack, seen = [last], list(last.premises), set(without)
     while stack:
         fact = stack.pop()
         if fact not in seen:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from shiq.errors import InputError
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import MOST_SHOWN, Rejects
-from shiq.rdf.triples import Triples
+from shiq.rdf.triples import Triples, short
 from shiq.sources import TableKind, TableSource
 
 COLUMNS = ("s", "p", "o", "graph", "key")
@@ -49,7 +49,8 @@ def read_table(
 def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects) -> None:
     """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand before them."""
     numbers, keys = range(before + 1, before + len(rows[0]) + 1), _texts(rows[4])
-    lines = [line_of(*terms) for terms in zip(*map(_texts, rows[:4]))]
+    terms = list(zip(*map(_texts, rows[:4])))
+    lines = [line_of(*row) for row in terms]
     begun, bad = len(triples), Rejects(rejects.source)
     try:
         # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
@@ -57,6 +58,7 @@ def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Re
     except InputError:
         if not bad.total:
             raise
+    name_problems(bad, terms)
     for row in range(begun, len(triples)):
         at = triples.line[row] - 1
         triples.line[row] = numbers[at]
@@ -97,6 +99,22 @@ def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = Non
             if _RESOURCE.fullmatch(graph):
                 return f"{s} {p} {o} {graph} ."
     return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} {graph or ''} .")
+
+
+def name_problems(rejects: Rejects, rows: Sequence[Sequence[str | None]]) -> None:
+    """Says of rejected rows what is wrong with their terms, where that can be said; line i is the i-th row."""
+    told = [(leftover, _problem(rows[leftover.line - 1]) if leftover.line else "") for leftover in rejects.shown]
+    rejects.shown = [replace(leftover, message=problem) if problem else leftover for leftover, problem in told]
+
+
+def _problem(terms: Sequence[str | None]) -> str:
+    for name, term in zip(COLUMNS, terms):
+        if not term and name != "graph":
+            return f"a row without {name}"
+        pattern = _LITERAL if name == "o" and term and term.startswith('"') else _RESOURCE
+        if term and not pattern.fullmatch(term):
+            return f"{name} is not one N-Triples term: {short(term)!r}"
+    return ""
 
 
 # --- batches of rows -----------------------------------------------------------------------------
@@ -161,7 +179,7 @@ def _files(source: TableSource) -> Iterator[Rows]:
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    files = delta_files(source.name) if source.kind is TableKind.DELTA else parquet_files(Path(source.value))
+    files = (delta_files if source.kind is TableKind.DELTA else parquet_files)(Path(source.value))
     try:
         if files:
             _check_columns(source.name, [c for f in files for c in (*pq.read_schema(f.path).names, *f.values)], several=True)
@@ -214,28 +232,28 @@ def _folder_value(text: str) -> str | None:
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
-def delta_files(name: str) -> list[TableFile]:
+def delta_files(path: Path) -> list[TableFile]:
     """The Parquet files of a Delta table's present version. Raises: InputError for one that its files alone do not show."""
     import pyarrow as pa
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     try:
-        table = DeltaTable(name)
+        table = DeltaTable(str(path.absolute()))
         features = set(table.protocol().reader_features or ())
         added = pa.table(table.get_add_actions(flatten=True)).to_pylist()
     except (DeltaError, OSError, ValueError) as error:
-        raise InputError(f"{name}: not a readable Delta table ({error})", "Check the path.") from error
+        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
     refused = sorted(features & _REFUSED_FEATURES)
     if refused:
         raise InputError(
-            f"{name}: a Delta table with {', '.join(refused)}, which its files alone do not show",
+            f"{path}: a Delta table with {', '.join(refused)}, which its files alone do not show",
             "Write it without deletion vectors and column mapping.",
         )
     found = []
     for row in sorted(added, key=lambda row: str(row["path"])):
         values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
-        found.append(TableFile(str(_inside(Path(name), unquote(row["path"]))), values))
+        found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
     return found
 
 
