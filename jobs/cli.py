@@ -39,7 +39,7 @@ from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides
 from jobs.progress import ProgressLine
 from jobs.reports import Asked, completed, prepare, target_of, write_reports
 from jobs.text import gated_text, report_text, result_text, simplified_text
-from shiq.check import BUILDERS
+from shiq.checking.options import BUILDERS
 from shiq.errors import OperationalError, UsageError
 from shiq.verdict import EXIT_CODES
 

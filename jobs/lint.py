@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shiq.check import Options, empty_tbox, impossible_classes
+from shiq.checking.certifying import impossible_classes
+from shiq.checking.inputs import empty_tbox
+from shiq.checking.options import Options
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, stands_in_the_way
 from simplify import simplify

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from shiq.check import ENGINES
+from shiq.checking.options import ENGINES
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 

@@ -24,7 +24,10 @@ from jobs.engines.local import LocalKnowledgeBase
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
-from shiq.check import Base, Clock, Found, Options, catalog_of, unmatched_deletions
+from shiq.checking.base import Base, Found
+from shiq.checking.deciding import unmatched_deletions
+from shiq.checking.inputs import catalog_of
+from shiq.checking.options import Clock, Options
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
@@ -47,7 +50,7 @@ MOST_DELETIONS = 1_000_000
 
 @dataclass(eq=False)
 class SparkKnowledgeBase:
-    """(T, A) as a store that every executor can open. See `shiq.check.Distributed`.
+    """(T, A) as a store that every executor can open. See `shiq.checking.base.Distributed`.
 
     ``figures``: what the last check cost.
     """
@@ -98,7 +101,7 @@ class SparkKnowledgeBase:
     def check(
         self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
     ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
-        """See `shiq.check.Distributed.check`.
+        """See `shiq.checking.base.Distributed.check`.
 
         Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
         """

@@ -32,7 +32,7 @@ from jobs.gate.sides import WHY, replace_file
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
-from shiq.check import ENGINES, load
+from shiq.checking.options import ENGINES, load
 from shiq.errors import InputError
 from shiq.explanation import Explained, Group
 from shiq.functional import axiom_text

@@ -301,7 +301,7 @@ def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int
 
 def _by_driver(spark: SparkSession, reading: Reading, store: StoreKey, aside: bool) -> BatchRows:
     """The batch as the other engines read it."""
-    from shiq.check import without_ill_typed
+    from shiq.checking.inputs import without_ill_typed
 
     abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
     leftovers, ledger = (*reading.leftovers, *set_aside), Counter(reading.ledger)

@@ -70,7 +70,7 @@ class Settings:
     """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
     ``aside``: whether ill-typed data assertions are left
-    out, and reported; ``catalog``: of what only the driver can read. The rest as in `shiq.check.Options`."""
+    out, and reported; ``catalog``: of what only the driver can read. The rest as in `shiq.checking.options.Options`."""
 
     width: int = RANGE
     near: int = NEAR

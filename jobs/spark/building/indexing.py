@@ -13,8 +13,12 @@ from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
-from shiq import check
 from shiq.abox import ABox, abox_of, individuals_of
+from shiq.check import certify
+from shiq.checking.answer import Answering
+from shiq.checking.base import Found
+from shiq.checking.inputs import catalog_of, empty_tbox
+from shiq.checking.options import Options
 from shiq.model import Assertion
 from shiq.reading import Reading
 from shiq.result import Result
@@ -36,7 +40,7 @@ class _Kept:
         return iter(())
 
 
-def index(ontology: Reading, sources: list[object], store: Path, options: check.Options, answer: check.Answering) -> Result:
+def index(ontology: Reading, sources: list[object], store: Path, options: Options, answer: Answering) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
     Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found.
 
@@ -54,7 +58,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: check.
         return issued
 
     def leftovers(read: Read) -> tuple[Leftover, ...]:
-        return (*ontology.leftovers, *read.leftovers, *check.empty_tbox(ontology.tbox))
+        return (*ontology.leftovers, *read.leftovers, *empty_tbox(ontology.tbox))
 
     settings = Settings(
         reasoner=options.reasoner,
@@ -62,7 +66,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: check.
         timeout=options.timeout,
         limit=options.max_conflicts,
         aside="ill-typed" in options.allow,
-        catalog=check.catalog_of(options),
+        catalog=catalog_of(options),
     )
     try:
         built = build(
@@ -84,11 +88,11 @@ def index(ontology: Reading, sources: list[object], store: Path, options: check.
     return result
 
 
-def found_of(built: Built) -> check.Found:
+def found_of(built: Built) -> Found:
     """What a result tells of ``built``."""
     certified = built.certified
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
-    return check.Found(
+    return Found(
         _Kept(built.counts.assertions, built.kept),
         certified.contradictory,
         certified.modules,
@@ -108,9 +112,7 @@ def _ledger(read: Read) -> Counter[str]:
     return Counter(read.ledger)
 
 
-def explained(
-    result: Result, store: Path, ontology: Reading, groups: Sequence[tuple[str, ...]], options: check.Options
-) -> Result:
+def explained(result: Result, store: Path, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options) -> Result:
     """``result`` with the conflicts among the assertions around ``groups``: what is inconsistent there is so in A."""
     with open_store(store) as opened:
         about = LocalKnowledgeBase.from_store(opened).add_set(ABox(), ABox(), "none")
@@ -131,7 +133,7 @@ def explained(
             asked.update(new)
             for found in about.about_all(new).values():
                 assertions.update(dict.fromkeys(found))
-            part = check.certify([ontology.tbox], [abox_of(assertions)], **settings)
+            part = certify([ontology.tbox], [abox_of(assertions)], **settings)
             if part.verdict is Verdict.INCONSISTENT and part.conflicts:
                 decided = part.evidence.decided
                 here = decided["contradictory"] + decided.get(Verdict.INCONSISTENT.value, 0)

@@ -19,7 +19,7 @@ from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, 
 from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
-from shiq.check import without_ill_typed
+from shiq.checking.inputs import without_ill_typed
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS
 from shiq.model import Signature, TBox

@@ -1,0 +1,164 @@
+"""From what was found of a batch to the result: verdict, reason, notes, conflicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from abox_ops.conflicts import RawConflict
+from shiq.checking.base import Base, Found, Sized
+from shiq.checking.options import Clock, Options
+from shiq.errors import UsageError
+from shiq.functional import axiom_text
+from shiq.model import Assertion
+from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
+from shiq.reasoner import AGPL
+from shiq.result import Conflict, Evidence, Result, Statistics
+from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
+
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+
+
+def result_of(
+    base: Base,
+    found: Found,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+    places: Places = nowhere,
+) -> Result:
+    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it."""
+    add_set = found.add_set
+    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
+    everything = (*base.leftovers, *leftovers)
+    disagreements = tuple(found.audit.disagreements) if found.audit else ()
+    if disagreements:
+        verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
+    else:
+        verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
+    return Result(
+        verdict,
+        reason,
+        a_add=_Kept(add_set),
+        modules=found.modules,
+        conflicts=conflicts,
+        more_conflicts=found.unexplained,
+        complete=found.complete,
+        statistics=Statistics(
+            len(base.knowledge_base),
+            add_set.insertions,
+            add_set.size,
+            add_set.pulled_in,
+            found.module_count,
+            found.shapes,
+            found.calls,
+            clock.seconds,
+        ),
+        evidence=Evidence(
+            options.criterion,
+            options.engine,
+            options.reasoner,
+            ledger,
+            everything,
+            tuple(sorted(options.allow)),
+            base.certificate,
+            {"contradictory": found.contradictory, **found.decided},
+            found.undecided,
+            found.run,
+            tuple(sorted(options.fail_on)),
+            found.sent,
+            _notes(found, options),
+        ),
+        labels=base.labels() if found.refuted else {},
+        disagreements=disagreements,
+    )
+
+
+def _verdict(
+    base: Base, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
+) -> tuple[Verdict, str]:
+    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs that nothing was."""
+    if refuted:
+        return Verdict.INCONSISTENT, ""
+    reasons: list[str] = []
+    if not base.is_certified:
+        reasons.append(_not_certified(base))
+    open_kinds = Counter[str]()
+    for leftover in leftovers:
+        if stands_in_the_way(leftover.kind, options.allow, options.fail_on):
+            open_kinds[leftover.kind] += leftover.count
+    for kind, count in sorted(open_kinds.items()):
+        first = next(x for x in leftovers if x.kind == kind)
+        asked = kind in INFORMATIVE or kind in options.fail_on
+        way_out = "asked for by --fail-on" if asked else f"--allow {kind} if that is meant"
+        reasons.append(f"{count} × {kind}, first: {first} ({way_out})")
+    reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
+    return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
+
+
+def _not_certified(base: Base) -> str:
+    certificate = base.certificate
+    is_stored = not certificate or "snapshot" in certificate
+    if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
+        return (
+            "the base is not certified: it is inconsistent by itself (`shiq certify --store DIR` lists the conflicts. Delete a "
+            "culprit of each from the data, and index what is left)"
+        )
+    reason = certificate.get("reason") or "nobody has certified it yet"
+    again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
+    return f"the base is not certified consistent: {reason}{again}"
+
+
+def _notes(found: Found, options: Options) -> tuple[str, ...]:
+    notes = [str(found.audit)] if found.audit else []
+    if options.accept_agpl and options.reasoner in AGPL:
+        notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
+    return tuple(notes)
+
+
+def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
+    return Conflict(
+        tuple(line for line, _ in lines),
+        tuple(line for a in raw.base for line in assertion_lines(a)),
+        tuple(map(axiom_text, raw.axioms)),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        places=tuple(places for _, places in lines) if places_of else (),
+        is_minimal=raw.is_minimal,
+    )
+
+
+class _Kept(Sequence[Assertion]):
+    """A_add, written out when it is looked at."""
+
+    def __init__(self, add_set: Sized) -> None:
+        self.add_set = add_set
+        self._items: list[Assertion] | None = None
+
+    def _all(self) -> list[Assertion]:
+        if self._items is None:
+            self._items = list(self.add_set.kept())
+        return self._items
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._all()[i]
+
+    def __len__(self) -> int:
+        return self.add_set.size
+
+    @property
+    def patch(self) -> Any:
+        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        return getattr(self.add_set, "patch", None)
+
+    def frame(self) -> Any:
+        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
+        make = getattr(self.add_set, "frame", None)
+        if make is None:
+            raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
+        return make()

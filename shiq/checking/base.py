@@ -1,0 +1,105 @@
+"""What is handed around in a check: an opened base, a batch, what was found of it, and what engines give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from abox_ops.audit import Audit
+from abox_ops.conflicts import RawConflict
+from abox_ops.decide import Decider
+from abox_ops.engine import KnowledgeBase
+from shiq.abox import ABox
+from shiq.checking.options import Clock, Options
+from shiq.model import Assertion, TBox
+from shiq.place import Place, Places, nowhere
+from shiq.verdict import Leftover, Verdict
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms."""
+
+    tbox: TBox
+    knowledge_base: KnowledgeBase
+    leftovers: tuple[Leftover, ...] = ()
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    ontologies: frozenset[str] = frozenset()
+    scope: str = ""
+    labels: Callable[[], Mapping[str, str]] = dict
+
+    @property
+    def is_certified(self) -> bool:
+        return self.certificate.get("verdict") == Verdict.CONSISTENT.value
+
+
+class Sized(Protocol):
+    """Of an add set (`abox_ops.engine.AddSet`), what a result tells."""
+
+    @property
+    def insertions(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def pulled_in(self) -> int: ...
+    def kept(self) -> Iterator[Assertion]: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
+
+    insertions: ABox
+    deletions: ABox
+    leftovers: tuple[Leftover, ...]
+    ledger: Mapping[str, int]
+    places: Places = nowhere
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine and a reasoner have found of a batch.
+
+    ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``: see
+    `Evidence`.
+    """
+
+    add_set: Sized
+    modules: Sequence[tuple[str, ...]]
+    module_count: int
+    contradictory: int
+    refuted: int
+    decided: Mapping[str, int]
+    undecided: tuple[str, ...]
+    shapes: int
+    calls: int
+    conflicts: Sequence[RawConflict]
+    unexplained: int
+    complete: bool
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    run: str = ""
+    sent: Mapping[str, int] = field(default_factory=dict)
+    audit: Audit | None = None
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """A knowledge base whose engine reads batches and decides modules by itself, away from this process."""
+
+    def check(
+        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        """What is found of a batch, the ledger of reading it, and its leftovers. ``decider`` is for explaining conflicts here."""
+
+    def close(self) -> None:
+        """Lets go what is held for the results given so far; they cannot be looked at any further."""
+
+
+class Asserting(Protocol):
+    """Of a knowledge base, what tells of deletions (`abox_ops.engine.KnowledgeBase.absent`)."""
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]: ...

@@ -1,0 +1,230 @@
+"""Certifying a base by itself: given as files, prepared as a store, or read from a store again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from abox_ops.coherence import unsatisfiable_classes
+from abox_ops.decide import Decider
+from abox_ops.engine import MODEL
+from shiq.abox import ABox, abox_of
+from shiq.checking.answer import result_of
+from shiq.checking.base import Base, Batch, Found
+from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since
+from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
+from shiq.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
+from shiq.clause import ClausalTBox
+from shiq.model import Class, ClassAssertion, Signature
+from shiq.rdf import read_ontology
+from shiq.reading import Reading
+from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.protocol import Answer, Module
+from shiq.result import Conflict, Result
+from shiq.verdict import Leftover, Verdict
+
+
+def certified(
+    ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
+) -> Base | Result:
+    """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
+    leftovers = (*ontology.leftovers, *given.leftovers)
+    if require_axioms:
+        leftovers += empty_tbox(ontology.tbox)
+    result = certify_base(
+        ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
+    )
+    if result.verdict is Verdict.INCONSISTENT:
+        return result
+    abox, _ = well_typed(given.abox, options)
+    opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
+    clock.stage("indexing the base")
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
+
+
+def certify_base(
+    ontology: Reading,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result:
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    tbox = ontology.tbox
+    empty = load(ENGINES[options.engine]).build(tbox, ABox())
+    abox, aside = well_typed(abox, options)
+    if not len(abox) and (refuted := _nothing_at_all(ontology, leftovers, ledger, options, decider, clock)):
+        return refuted
+    told = impossible_classes(empty.simplified.clauses, options)
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
+    result = decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    statistics = replace(result.statistics, assertions=result.statistics.insertions)
+    return replace(result, conflicts=conflicts, statistics=statistics)
+
+
+def _nothing_at_all(
+    ontology: Reading,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result | None:
+    """Where there is no individual: what stands in the way of one, since no domain is empty. None if nothing does."""
+    something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
+    empty = load(ENGINES["memory"]).build(ontology.tbox, ABox())
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
+    plain = replace(options, criterion="none", engine="memory")
+    result = decided(base, Batch(something, ABox(), (), ledger), plain, decider, clock)
+    if result.verdict is Verdict.CONSISTENT or not (result.evidence.undecided or result.verdict is Verdict.INCONSISTENT):
+        return None
+    conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
+    evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
+    statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)
+    return replace(result, reason=reason, conflicts=conflicts, evidence=evidence, statistics=statistics, a_add=(), modules=())
+
+
+def prepare_and_certify(
+    ontology: Reading,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> tuple[Any, Result]:
+    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
+    that is not to be had, by asking about A as a whole."""
+    tbox = ontology.tbox
+    prepared = load(STORE).prepare(tbox, abox)
+    clock.stage("indexing")
+    if not len(abox):
+        return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
+    sent = sent_by(decider)
+    _, left, is_over = deadline_of(options)
+    found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+    clock.stage("certifying")
+    if found is None:
+        return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
+    prepared, add_set, answers = found
+    modules = [m.module for m in add_set.modules]
+    told = Found(
+        add_set,
+        [individuals_in(m) for m in add_set.modules],
+        len(modules),
+        0,
+        0,
+        Counter(a.verdict.value for a in answers),
+        (),
+        decider.shapes(add_set.tbox, modules),
+        decider.asked,
+        [],
+        0,
+        True,
+        sent=sent_since(decider, sent),
+        audit=decider.audit,
+    )
+    leftovers = (*leftovers, *impossible_classes(add_set.tbox, options))
+    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
+    result = result_of(base, told, ledger, (), replace(options, criterion=MODEL), clock)
+    return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
+
+
+def index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
+    """`index` by an engine that reads, stores and decides by itself."""
+    options = resolved(options, None, True)
+    clock = Clock()
+    ontology = ontology_of(sources_of(tbox), options)
+    clock.stage("reading the TBox")
+
+    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
+        certificate = {"verdict": Verdict.CONSISTENT.value}
+        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+        result = result_of(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
+        return result, certificate_of(result, options)
+
+    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer)
+    return result
+
+
+def _base_certificate(result: Result) -> dict[str, Any]:
+    return {
+        "verdict": result.verdict.value if not result.evidence.undecided else Verdict.UNDETERMINED.value,
+        "reason": result.reason,
+        "reasoner": result.evidence.reasoner,
+    }
+
+
+def certificate_of(result: Result, options: Options) -> Any:
+    """The certificate that a store keeps of ``result``, dated now."""
+    store = load(STORE)
+    return store.Certificate.now(
+        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(options.allow)
+    )
+
+
+#: Seconds for finding the classes that can have no member; what is not asked about by then is not told.
+SECONDS_FOR_CLASSES = 2.0
+
+
+def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
+    """A leftover for each class that can have no member, as far as `own` finds them in a short time."""
+    seconds = SECONDS_FOR_CLASSES if options.timeout is None else min(SECONDS_FOR_CLASSES, options.timeout / 4)
+    deadline = time.monotonic() + seconds
+    own = OwnReasoner(steps=2_000)
+
+    def decide(modules: Sequence[Module]) -> Sequence[Answer]:
+        return own.decide(tbox, modules, max(0.01, deadline - time.monotonic()))
+
+    names, _ = unsatisfiable_classes(tbox, decide, lambda: time.monotonic() > deadline)
+    own.close()
+    return tuple(
+        Leftover("unsatisfiable-class", f"<{name}> can have no member", hint="is an axiom about it wrong?") for name in names
+    )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all other leftovers."""
+
+    ontology: Reading
+    data: Reading
+
+
+def own_reading(store: Any) -> Stored:
+    """What an open store holds."""
+    abox = load(STORE).stored_abox(store)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
+    return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+
+
+def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
+    """A new TBox, and what the store holds as it reads with that one."""
+    ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
+    unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
+    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
+    return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a"))
+
+
+def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
+    """A leftover for each object and data property that the data was not ``read`` for: annotations are not kept."""
+    return tuple(
+        Leftover(
+            "lossy-input",
+            f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
+            hint="build the store anew from the data with `shiq index`, or allow it if the data does not use the property",
+        )
+        for iri in sorted((now.object_properties | now.data_properties) - read)
+    )

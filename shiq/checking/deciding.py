@@ -1,0 +1,202 @@
+"""Deciding one batch against an opened base, and the deciders that are asked."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from abox_ops.audit import Audit
+from abox_ops.conflicts import Explainer
+from abox_ops.decide import Decider
+from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, NamedModule
+from shiq.abox import ABox, abox_of
+from shiq.checking.answer import result_of
+from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
+from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
+from shiq.checking.options import Clock, Options, resolved
+from shiq.clause import ClausalTBox
+from shiq.model import Assertion
+from shiq.ntriples import assertion_lines
+from shiq.reasoner import BACKENDS, create
+from shiq.reasoner.protocol import Answer, Module, Sending
+from shiq.result import Result
+from shiq.verdict import Leftover, Verdict
+
+
+def check_batch(
+    base: Base | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
+) -> Result:
+    """The check of a batch against an opened base."""
+    if isinstance(base, Result):
+        return replace(base, reason="the base is inconsistent by itself")
+    if isinstance(base.knowledge_base, Distributed):
+        options = resolved(options, base.knowledge_base, True)
+        far, counts, told = base.knowledge_base.check(
+            base, sources_of(insertions), sources_of(deletions), options, decider, clock
+        )
+        refuse_nothing(counts, options)
+        return result_of(base, far, counts, told, options, clock)
+    batch = read_batch(base, insertions, deletions, options)
+    clock.stage("reading the batch")
+    return decided(base, batch, options, decider, clock)
+
+
+def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+    """The check of a batch that was read, by an engine of this process."""
+    insertions, deletions = batch.insertions, batch.deletions
+    asked, sent = decider.asked, sent_by(decider)
+    options = resolved(options, base.knowledge_base, bool(len(deletions)))
+    deadline, left, is_over = deadline_of(options)
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        return decider.decide(tbox, modules, left())
+
+    def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
+        knowledge_base = base.knowledge_base
+        if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
+            found = knowledge_base.patched(part, deletions, decide, is_over)
+            stage("patching")
+            return found
+        add_set = knowledge_base.add_set(part, deletions, options.criterion)
+        modules = [m.module for m in add_set.modules]
+        stage("add set")
+        answers = decide(add_set.tbox, modules)
+        stage("deciding")
+        return add_set, answers
+
+    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found, answers = answered(abox_of(part), lambda _: None)
+        explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+        return found, _inconsistent(found, answers)
+
+    add_set, answers = answered(insertions, clock.stage)
+    modules = add_set.modules
+    groups = _inconsistent(add_set, answers)
+    calls = decider.asked - asked
+    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
+    decider.progress = None
+    explained = groups and options.max_conflicts and not has_disagreed(decider)
+    # The many small questions of explaining are not audited: the verdict does not rest on them.
+    audit, decider.audit = decider.audit, None
+    try:
+        raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if explained else []
+    finally:
+        decider.audit = audit
+    clock.stage("explaining")
+    found = Found(
+        add_set,
+        [*add_set.contradictory, *map(individuals_in, modules)],
+        len(modules),
+        len(add_set.contradictory),
+        len(groups),
+        Counter(a.verdict.value for a in answers),
+        tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
+        decider.shapes(add_set.tbox, [m.module for m in modules]),
+        calls,
+        raw,
+        explainer.unexplained if raw else len(groups),
+        explainer.complete if groups else True,
+        sent=sent_since(decider, sent),
+        audit=decider.audit,
+    )
+    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions))
+    return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
+
+
+def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
+    """When the time is over, how many seconds are left, and whether none are."""
+    deadline = None if options.timeout is None else time.monotonic() + options.timeout
+
+    def left() -> float | None:
+        return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+    return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
+
+
+def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
+    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    where the reasoner says which."""
+    return [
+        *add_set.contradictory,
+        *(
+            tuple(i for n in answer.near for i in module.elements[n]) or individuals_in(module)
+            for module, answer in zip(add_set.modules, answers)
+            if answer.verdict is Verdict.INCONSISTENT
+        ),
+    ]
+
+
+def individuals_in(module: NamedModule) -> tuple[str, ...]:
+    """The individuals of a module, element by element."""
+    return tuple(i for element in module.elements for i in element)
+
+
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
+    """What to say of ``deletions`` that delete nothing."""
+    if not len(deletions):
+        return ()
+    count, some = knowledge_base.absent(deletions, 1)
+    if not count:
+        return ()
+    return (
+        Leftover(
+            "unmatched-deletion",
+            "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
+            text=" ".join(assertion_lines(some[0])),
+            hint="was it spelt otherwise, inferred, or deleted before? Blank nodes of a batch are never those of the base",
+            count=count,
+        ),
+    )
+
+
+def sent_by(decider: Decider) -> Mapping[str, int]:
+    """What the reasoner has sent elsewhere so far (`shiq.result.Evidence`); empty if nothing."""
+    counted = decider.reasoner.sent.to_dict() if isinstance(decider.reasoner, Sending) else {}
+    return counted if any(counted.values()) else {}
+
+
+def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
+    """The same, less what was sent ``before``."""
+    return {name: now - before.get(name, 0) for name, now in sent_by(decider).items()}
+
+
+def has_disagreed(decider: Decider) -> bool:
+    """Whether an audit has found two reasoners of different opinions."""
+    return decider.audit is not None and bool(decider.audit.disagreements)
+
+
+def new_decider(options: Options) -> Decider:
+    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises `UsageError`."""
+    reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
+    if not options.audit:
+        return Decider(reasoner, options.progress)
+    by_hermit = partial(create, "hermit", heap=options.heap)
+    by_own = partial(create, "own")
+    seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}
+    return Decider(reasoner, options.progress, audit=Audit(options.audit, seconds))
+
+
+def close_decider(decider: Decider) -> None:
+    """Frees the reasoners; may be called twice."""
+    decider.reasoner.close()
+    if decider.audit is not None:
+        decider.audit.close()
+
+
+class OpenedDecider:
+    """A decider for one call, closed at its end."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._decider: Decider | None = None
+
+    def __enter__(self) -> Decider:
+        self._decider = new_decider(self._options)
+        return self._decider
+
+    def __exit__(self, *_: object) -> None:
+        if self._decider is not None:
+            close_decider(self._decider)

@@ -1,0 +1,121 @@
+"""Reading what is checked: TBox, assertions and batches, with the leftovers that are told of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from shiq.abox import ABox, abox_of
+from shiq.catalog import Catalog, read_catalog
+from shiq.checking.base import Base, Batch
+from shiq.checking.options import Options
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.errors import InputError
+from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.ntriples import assertion_lines
+from shiq.place import nowhere
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from shiq.verdict import Leftover
+
+
+def sources_of(given: object) -> list[object]:
+    """What a public call was given for one of its inputs, as a list."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def ontology_of(sources: list[object], options: Options) -> Reading:
+    """``sources`` read as an ontology. Raises: InputError, OperationalError."""
+    reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options))
+    return replace(reading, places=nowhere)
+
+
+def catalog_of(options: Options) -> Catalog | None:
+    """The catalog that is named, read. Raises: InputError."""
+    return None if options.catalog is None else read_catalog(options.catalog)
+
+
+def assertions_of(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
+    """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps blank nodes of different
+    inputs apart."""
+    reading = Reading()
+    if sources:
+        reading = read_assertions(
+            sources,
+            ontology.tbox.signature,
+            progress=on_reading(options),
+            ontologies=ontology.ontologies,
+            axioms=ontology.tbox.axioms,
+            scope=scope,
+            catalog=catalog_of(options),
+        )
+    if scope == "a":
+        reading = replace(reading, places=nowhere)  # the columns of a base need not be held on to
+    if not len(ontology.abox):
+        return reading
+    if not len(reading.abox):
+        return replace(reading, abox=ontology.abox)
+    return replace(reading, abox=abox_of([*ontology.abox, *reading.abox]))
+
+
+def read_batch(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
+    """A batch read for ``base``. Raises: InputError, OperationalError."""
+    reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
+    added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
+    removed = assertions_of(sources_of(deletions), reading, options, f"d{base.scope}")
+    ledger = Counter(added.ledger) + Counter(removed.ledger)
+    refuse_nothing(ledger, options)
+    abox, aside = well_typed(added.abox, options)
+    return Batch(
+        abox,
+        removed.abox,
+        (*added.leftovers, *removed.leftovers, *aside),
+        ledger,
+        added.places,
+    )
+
+
+def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
+    """Raises InputError for a batch of nothing where one is not wanted."""
+    if options.require_nonempty and not sum(ledger.values()):
+        raise InputError("the batch holds nothing", "Did its source break off? Without --require-nonempty it is consistent.")
+
+
+def on_reading(options: Options) -> Callable[[str, int], None] | None:
+    """What readers call as (source, done), to tell of progress; None if nobody listens."""
+    progress = options.progress
+    return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
+
+
+def empty_tbox(tbox: TBox) -> tuple[Leftover, ...]:
+    """The leftover for a TBox without axioms."""
+    if tbox.axioms:
+        return ()
+    return (Leftover("empty-tbox", "the TBox has no axioms: nothing could ever be refuted", hint="is it the right file?"),)
+
+
+def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its ill-typed data assertions where those are allowed, and what was set aside."""
+    return without_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
+
+
+def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its (negative) data assertions on literals that denote nothing, and a leftover for each."""
+    theory = DataTheory()
+    aside: list[Assertion] = []
+    rest: list[Assertion] = []
+    for assertion in abox:
+        match assertion:
+            case DataPropertyAssertion(_, _, literal) | NegativeDataPropertyAssertion(_, _, literal) if isinstance(
+                theory.value(literal), IllTyped
+            ):
+                aside.append(assertion)
+            case _:
+                rest.append(assertion)
+    leftovers = tuple(
+        Leftover("ill-typed", "an ill-typed literal was set aside", text=" ".join(assertion_lines(a))) for a in aside
+    )
+    return (abox_of(rest), leftovers) if aside else (abox, ())

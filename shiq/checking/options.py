@@ -1,0 +1,126 @@
+"""How to check: the options, and the engines, builders and stores that names stand for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
+from shiq.errors import UsageError
+from shiq.verdict import KINDS, UNINTERPRETED
+
+#: Engines by name: where they are found when they are asked for.
+ENGINES: Mapping[str, str] = {
+    "local": "jobs.engines.local:LocalKnowledgeBase",
+    "memory": "jobs.engines.memory:MemoryKnowledgeBase",
+    "spark": "jobs.engines.spark:SparkKnowledgeBase",
+    "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
+}
+
+#: The criterion that looks at least of those to be had.
+AUTO = "auto"
+
+#: Engines that have the criterion `model`.
+MODEL_ENGINES = ("local", "memory")
+
+#: Engines that build stores by themselves, away from this process.
+BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
+
+#: What reads and writes stores.
+STORE = "jobs.upkeep"
+
+#: Called as (stage, done, total); total is 0 where it is not known.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
+    ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
+    active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported; ``fail_on``: kinds of
+    leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all; ``audit``: the share of the
+    shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
+    ``require_nonempty``: a batch that holds nothing is an `InputError`."""
+
+    criterion: str = "auto"
+    engine: str = "local"
+    reasoner: str = "auto"
+    allow: frozenset[str] = frozenset()
+    timeout: float | None = None
+    heap: str = "1g"
+    max_conflicts: int = 1000
+    progress: Progress | None = None
+    master: str | None = None
+    catalog: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    audit: float = 0.0
+    accept_agpl: bool = False
+    require_nonempty: bool = False
+
+    def __post_init__(self) -> None:
+        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
+        _known(self.engine, ENGINES, "engine")
+        if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
+            raise UsageError(
+                f"the engine {self.engine} does not have the criterion {MODEL} yet",
+                f"Engines that have it: {', '.join(MODEL_ENGINES)}.",
+            )
+        for kind in self.allow:
+            _known(kind, KINDS, "kind")
+        for kind in self.fail_on:
+            _known(kind, (*KINDS, UNINTERPRETED), "kind")
+        if both := self.allow & self.fail_on:
+            raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+        if not 0 <= self.audit <= 1:
+            raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
+        if self.audit and self.engine == "spark":
+            raise UsageError(
+                "the engine spark decides in its executors, which cannot be audited yet", "Audit with the engine local."
+            )
+
+
+def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments for `Options`, of those of a public call."""
+    return {**settings, "allow": frozenset(settings.get("allow", ())), "fail_on": frozenset(settings.get("fail_on", ()))}
+
+
+def _known(value: str, among: Iterable[str], what: str) -> None:
+    names = list(among)
+    if value not in names:
+        near = difflib.get_close_matches(value, names, 1, 0)
+        raise UsageError(f"unknown {what} {value!r}", f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "")
+
+
+def load(target: str) -> Any:
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
+    module, _, attribute = target.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def resolved(options: Options, knowledge_base: object, has_deletions: bool) -> Options:
+    """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
+    that it rests on, which deletions would make anew."""
+    if options.criterion != AUTO:
+        return options
+    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    return replace(options, criterion=MODEL if is_known and not has_deletions else "clausal")
+
+
+@dataclass
+class Clock:
+    """Wall seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def stage(self, name: str) -> None:
+        """Books the time since the last call to ``name``."""
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now

@@ -1,0 +1,190 @@
+"""An open store, for several checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from abox_ops.decide import Decider
+from abox_ops.engine import KnowledgeBase
+from shiq.abox import ABox
+from shiq.aside import Aside, told_aside
+from shiq.checking.answer import result_of
+from shiq.checking.base import Base, Batch, Distributed
+from shiq.checking.certifying import certificate_of
+from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider
+from shiq.checking.inputs import read_batch
+from shiq.checking.options import ENGINES, STORE, Clock, Options, load, resolved, settings_of
+from shiq.errors import StoreError
+from shiq.model import TBox
+from shiq.result import Result
+from shiq.verdict import Verdict
+
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+Approval = Callable[[Result], "Collection[Aside] | None"]
+
+
+class Session:
+    """An open store. Shapes that were decided are remembered from one check to the next."""
+
+    def __init__(self, path: Path, snapshot: int | None = None) -> None:
+        self.path = path
+        self._is_past = snapshot is not None
+        self._store: Any = load(STORE).open_store(path, snapshot)
+        self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
+        self._knowledge_bases: dict[str, KnowledgeBase] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What terms of the TBox are called."""
+        found: Mapping[str, str] = self._store.term_labels
+        return found
+
+    def close(self) -> None:
+        """Frees the reasoners and the store; it may be called twice."""
+        for decider in self._deciders.values():
+            close_decider(decider)
+        self._deciders.clear()
+        self._forget()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def check(
+        self,
+        insertions: object = None,
+        deletions: object = None,
+        *,
+        options: Options | None = None,
+        commit: bool = False,
+        before_commit: Approval | None = None,
+        **settings: Any,
+    ) -> Result:
+        """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
+        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
+
+        Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
+        snapshot by its number.
+        """
+        if self._store is None:
+            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        if commit and self._is_past:
+            raise StoreError(
+                f"{self.path}: a batch can only be committed onto the present snapshot, whatever its number",
+                "Open the store without naming a snapshot.",
+            )
+        options = options or Options(**settings_of(settings))
+        key = (options.reasoner, options.heap, options.audit, options.accept_agpl)
+        if key in self._deciders and has_disagreed(self._deciders[key]):
+            close_decider(self._deciders.pop(key))
+        if key not in self._deciders:
+            self._deciders[key] = new_decider(options)
+        decider = self._deciders[key]
+        clock = Clock()
+        base = self._base(options)
+        clock.stage("opening the store")
+        decider.asked = 0
+        decider.progress = options.progress
+        if not commit:
+            return check_batch(base, insertions, deletions, options, decider, clock)
+        # What is committed is what was checked, so it is read once, here, whatever the engine.
+        batch = read_batch(base, insertions, deletions, options)
+        clock.stage("reading the batch")
+        if isinstance(base.knowledge_base, Distributed):
+            options = resolved(options, base.knowledge_base, True)
+            added, removed = _given(batch.insertions), _given(batch.deletions)
+            found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
+            result = result_of(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
+        else:
+            result = decided(base, batch, options, decider, clock)
+        if result.verdict is not Verdict.CONSISTENT:
+            return result
+        asides = before_commit(result) if before_commit else ()
+        return result if asides is None else self._commit(batch, result, options, clock, asides)
+
+    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
+        store = load(STORE)
+        opened, self._store = self._store, None
+        self._forget()
+        try:
+            self._store = store.commit(
+                self.path,
+                batch.insertions,
+                batch.deletions,
+                checked=opened.identity,
+                certificate=certificate_of(result, options),
+                opened=opened,
+                patch=getattr(result.a_add, "patch", None),
+                asides=asides,
+            )
+        finally:
+            # After a refusal the session goes on with what the store holds by now.
+            self._store = self._store or store.open_store(self.path)
+        clock.stage("committing")
+        statistics = replace(result.statistics, seconds=clock.seconds)
+        return replace(result, committed=self._store.snapshot, statistics=statistics)
+
+    def read(self, insertions: object, deletions: object = None) -> Batch:
+        """A batch as `check` reads it."""
+        options = Options()
+        return read_batch(self._base(options), insertions, deletions, options)
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data of the store and is set aside, since it contradicts."""
+        return tuple(self._store.asides)
+
+    @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
+    def tbox_hash(self) -> str:
+        return str(self._store.tbox_hash)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares."""
+        found: tuple[str, int] = self._store.identity
+        return found
+
+    def knowledge_base(self, engine: str) -> KnowledgeBase:
+        """The store as ``engine`` holds it for this session."""
+        if engine not in self._knowledge_bases:
+            self._knowledge_bases[engine] = load(ENGINES[engine]).from_store(self._store)
+        return self._knowledge_bases[engine]
+
+    def _forget(self) -> None:
+        for known in self._knowledge_bases.values():
+            if isinstance(known, Distributed):
+                known.close()
+        self._knowledge_bases.clear()
+
+    def _base(self, options: Options) -> Base:
+        certificate = self._store.certificate
+        return Base(
+            self._store.tbox,
+            self.knowledge_base(options.engine),
+            (*self._store.leftovers, *told_aside(self._store.asides)),
+            certificate.to_dict() if certificate else {},
+            self._store.ontologies,
+            f"{self._store.snapshot}.",
+            lambda: self._store.term_labels,
+        )
+
+
+def _given(abox: ABox) -> list[object]:
+    return [abox] if len(abox) else []
