@@ -27,7 +27,7 @@ from shiq.check import certify
 from shiq.errors import StoreError
 from shiq.model import Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion, SameIndividual, SubClassOf, TBox
 from shiq.reasoner import create
-from shiq.reasoner.jvm import shared_jvm
+from shiq.reasoner.jvm import close_shared_jvm, shared_jvm
 from shiq.verdict import Verdict
 
 Run = Callable[..., tuple[int, str]]
@@ -421,6 +421,7 @@ def test_62_a_page_in_place_of_data(insert: Run) -> None:
 def test_63_no_java(insert: Run, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    close_shared_jvm()  # one that an earlier test has started would go on
     text = f"_:b {TYPE} <urn:t#Cat> .\n"
     code, said = insert(text, "--reasoner", "hermit")
     assert (code, "no Java" in said, "--reasoner own" in said) == (4, True, True), said

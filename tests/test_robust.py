@@ -20,6 +20,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.external import ExternalReasoner
 from shiq.reasoner.installed import KONCLUDE_SETTING, Absent, find
+from shiq.reasoner.jvm import close_shared_jvm
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.verdict import INFORMATIVE, KINDS, Verdict, stands_in_the_way
@@ -210,6 +211,7 @@ def test_doctor(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (code, found["reasoner own"]["state"], found["temporary folder"]["state"]) == (0, "ok", "ok")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
+    close_shared_jvm()  # one that an earlier test has started would go on
     code, out, _ = run("doctor")
     assert code == 0  # without Java a check still has `own`
     assert "warn  Java: no Java runtime was found" in out

@@ -34,6 +34,7 @@ class Certification(Patch):
             self.active = np.ones(count, np.bool_)
             self._sync()
             self.inside = np.ones(count, np.bool_)
+            self._first = np.arange(count)
 
     def _new(self) -> Bools:
         return np.ones(len(self.graph), np.bool_)

@@ -17,7 +17,7 @@ from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
-from shiq.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
+from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
 from shiq.clause import ClausalTBox
 from shiq.model import Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
@@ -105,11 +105,11 @@ def prepare_and_certify(
     clock: Clock,
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
-    that is not to be had, by asking about A as a whole."""
+    that is not to be had, or another criterion is asked for, by asking about A as a whole."""
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
-    if not len(abox):
+    if not len(abox) or options.criterion not in (AUTO, MODEL):
         return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
     sent = sent_by(decider)
     _, left, is_over = deadline_of(options)
