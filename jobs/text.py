@@ -11,8 +11,9 @@ from jobs.evaluation.generation import GenerationReport
 from jobs.gate import REFUSED, Gated, SetAside
 from jobs.gate.known import Known
 from jobs.gate.waivers import INFO, Judgement
+from shiq.conflict import Conflict
 from shiq.explanation import Group
-from shiq.result import Conflict, Evidence, Result, Statistics
+from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
 
 #: Kinds of leftovers that were interpreted, and are told all the same.

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shiq.abox import ABox
     from shiq.check import check_insertions, open_store
+    from shiq.conflict import Conflict
     from shiq.errors import InputError, OperationalError, ReasonerError, ShiqError, StoreError, UsageError
     from shiq.model import TBox
-    from shiq.result import Conflict, Result
+    from shiq.result import Result
     from shiq.verdict import KINDS, Leftover, Verdict
 
     __version__: str
@@ -46,7 +47,8 @@ _HOMES = {
     "shiq.check": ("check_insertions", "open_store"),
     "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
     "shiq.model": ("TBox",),
-    "shiq.result": ("Conflict", "Result"),
+    "shiq.conflict": ("Conflict",),
+    "shiq.result": ("Result",),
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

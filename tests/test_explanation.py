@@ -15,6 +15,7 @@ from jobs.evaluation.lubm.generate import generate
 from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
+from shiq.conflict import Conflict
 from shiq.explanation import Labels, group, manchester, sentence
 from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import axiom_of, line_of
@@ -23,7 +24,6 @@ from shiq.functional import axiom_text, parse_functional
 from shiq.model import OWL, RDF, XSD, Assertion
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.result import Conflict
 
 A, B, C = (f"<urn:v#{n}>" for n in "ABC")
 R, S, P = (f"<urn:v#{n}>" for n in ("worksFor", "advisor", "age"))

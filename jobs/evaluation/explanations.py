@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from shiq.check import open_store
+from shiq.conflict import Conflict
 from shiq.explanation.parsed import axiom_of, line_of
 from shiq.explanation.structures import assertions_of
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.result import Conflict
 from shiq.verdict import Verdict
 
 

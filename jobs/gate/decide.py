@@ -28,9 +28,10 @@ from jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
 from shiq import aside
 from shiq.aside import Aside
 from shiq.check import Session
+from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import Pattern
-from shiq.result import Conflict, Result
+from shiq.result import Result
 from shiq.verdict import Verdict
 
 MODES: Final = ("reject", "split")

@@ -9,8 +9,8 @@ from pathlib import Path
 from jobs.gate.lines import Line, Triple, said_by
 from shiq.aside import Aside
 from shiq.check import certify
+from shiq.conflict import Conflict
 from shiq.model import TBox
-from shiq.result import Conflict
 
 #: More rows of a ledger than this are not held against one batch.
 MOST = 2000

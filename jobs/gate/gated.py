@@ -8,8 +8,9 @@ from typing import Any, Final
 from jobs.gate.identities import Identity
 from jobs.gate.lines import Line
 from jobs.gate.waivers import Judgement
+from shiq.conflict import Conflict
 from shiq.explanation import Pattern
-from shiq.result import Conflict, Result
+from shiq.result import Result
 from shiq.verdict import Verdict
 
 ACCEPTED, SPLIT, REFUSED = "accepted", "split", "refused"

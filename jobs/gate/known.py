@@ -33,6 +33,7 @@ from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.checking.options import ENGINES, load
+from shiq.conflict import Conflict
 from shiq.errors import InputError
 from shiq.explanation import Explained, Group
 from shiq.functional import axiom_text
@@ -50,7 +51,6 @@ from shiq.model import (
 )
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
-from shiq.result import Conflict
 from shiq.verdict import Verdict
 
 Progress: TypeAlias = Callable[[str, int, int], None]

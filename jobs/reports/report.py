@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiq.conflict import Conflict
 from shiq.explanation import Explained, Group, Labels
-from shiq.result import Conflict
 from shiq.verdict import INFORMATIVE, Verdict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"

@@ -9,13 +9,14 @@ from typing import Any
 from abox_ops.conflicts import RawConflict
 from shiq.checking.base import Base, Found, Sized
 from shiq.checking.options import Clock, Options
+from shiq.conflict import Conflict
 from shiq.errors import UsageError
 from shiq.functional import axiom_text
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import AGPL
-from shiq.result import Conflict, Evidence, Result, Statistics
+from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.

@@ -19,12 +19,13 @@ from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
 from shiq.clause import ClausalTBox
+from shiq.conflict import Conflict
 from shiq.model import Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
 from shiq.reading import Reading
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.result import Conflict, Result
+from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 
 

@@ -1,6 +1,6 @@
 """Conflicts for people: labels, Manchester syntax, plain sentences, patterns, groups.
 
->>> from shiq.result import Conflict
+>>> from shiq.conflict import Conflict
 >>> is_a = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 >>> made = [Conflict((f"<urn:d/{n}> {is_a} <urn:v/Cat> .", f"<urn:d/{n}> {is_a} <urn:v/Dog> ."),
 ...         axioms=("DisjointClasses(<urn:v/Cat> <urn:v/Dog>)",)) for n in ("tom", "pluto")]

@@ -12,7 +12,7 @@ from shiq.explanation.labels import Labels
 from shiq.explanation.patterns import Form, Key, Pattern, Told, form_of, told_of
 
 if TYPE_CHECKING:
-    from shiq.result import Conflict
+    from shiq.conflict import Conflict
 
 
 #: Conflicts named in the JSON form of a group.

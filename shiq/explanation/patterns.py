@@ -38,7 +38,7 @@ from shiq.model import (
 from shiq.ntriples import assertion_lines, literal
 
 if TYPE_CHECKING:
-    from shiq.result import Conflict
+    from shiq.conflict import Conflict
 
 #: Equal for conflicts with one story.
 Key: TypeAlias = Hashable
