@@ -306,6 +306,7 @@ def status(store: Store) -> dict[str, Any]:
         "leftovers": len(store.leftovers),
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
+        "completed": store.is_completed,
         "tables": tables,
         "snapshots": [
             {
