@@ -74,6 +74,8 @@ def known_text(known: Known) -> str:
     for found in groups:
         lines += [f"  {len(found.conflicts):>9,}  {_safe(found.pattern.title)}  [{found.pattern.id}]"]
         lines += [f"  {'':9}  {_safe(found.pattern.sentence)}"]
+    if known.undecided:
+        lines.append(f"  {known.undecided:,} of them are values that have to be of a datatype that nothing defines: not decided")
     if known.unexplained:
         lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
     return "\n".join(lines)

@@ -13,16 +13,18 @@ from typing import Any
 
 from shiq.verdict import Leftover
 
-#: Why an assertion was set aside: as part of a conflict that the base had by itself, by a waiver, or by its severity.
-KNOWN, WAIVED, WARNED = "known", "waived", "warned"
+#: Why an assertion was set aside: as part of a conflict that the base had by itself, by a waiver, by its severity; or since its
+#: value has to be of a datatype that nothing defines, so that nobody can say whether it is.
+KNOWN, WAIVED, WARNED, UNDECIDED = "known", "waived", "warned", "undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class Aside:
     """An assertion that was set aside: ``triples``, its N-Triples lines.
 
-    ``why``: `KNOWN`, `WAIVED` or `WARNED`; ``pattern``, ``rule``: of the conflict, "" where it has none; ``owner``, ``reason``,
-    ``expires`` (ISO 8601): of the waiver; ``alone``: for the TBox with this hash, the assertion contradicts the axioms alone.
+    ``why``: `KNOWN`, `WAIVED`, `WARNED` or `UNDECIDED`; ``pattern``, ``rule``: of the conflict, "" where it has none; ``owner``,
+    ``reason``, ``expires`` (ISO 8601): of the waiver; ``alone``: for the TBox with this hash, the assertion contradicts the
+    axioms alone.
     """
 
     triples: tuple[str, ...]

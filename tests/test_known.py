@@ -132,3 +132,20 @@ def test_hitting_sets_are_minimal_and_hit() -> None:
 
 def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
     assert not set_aside_known(read_ontology([folder / "t.ofn"]), ABox(), Decider(create("own"))).asides
+
+
+def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text(
+        f"Prefix(:=<{PREFIX}>) Ontology(Declaration(DataProperty(:shape)) Declaration(Class(:Cat)) SubClassOf(:Cat :Pet)"
+        " Declaration(Class(:Pet)) DataPropertyRange(:shape <urn:wkt>))"
+    )
+    fine = [t("a", "shape", '"POINT(1 2)"^^<urn:wkt>'), a("b", "Cat")]
+    plain = t("b", "shape", '"POINT(1 2)"')
+    (tmp_path / "a.nt").write_text("".join(f"{line}\n" for line in [*fine, plain]))
+    asked = ["index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt", "--reasoner", "own", "-q"]
+    assert run(*asked).return_value == 3
+    said = run(*asked, "--set-aside-known", tmp_path / "known.nt")
+    assert said.return_value == 0, said.output
+    assert "1 of them are values" in said.output
+    assert (tmp_path / "known.nt").read_text().splitlines() == [plain]
+    assert "1 undecided" in run("status", "-s", tmp_path / "kg").output

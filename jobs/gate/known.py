@@ -8,7 +8,8 @@ What is set aside is kept beside the rest, by name: rest and set aside together 
    a hitting set goes: the assertion that most conflicts share first, by its text where several do; then those are put back that
    no conflict needs. So each that goes completes a conflict with the rest.
 
-Step 2 is repeated until nothing is known to be inconsistent. It follows from the set of assertions, not from their order.
+Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an element or module undecided, because
+they have to be of a datatype that nothing defines. All of it follows from the set of assertions, not from their order.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
 from jobs.gate.sides import WHY, replace_file
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
-from shiq.aside import Aside
+from shiq.aside import UNDECIDED, Aside
 from shiq.checking.options import ENGINES, load
+from shiq.clause import DataAtMost
 from shiq.conflict import Conflict
+from shiq.datatypes import DataTheory
 from shiq.errors import InputError
 from shiq.explanation import Explained, Group
 from shiq.functional import axiom_text
@@ -44,6 +47,7 @@ from shiq.model import (
     ClassAssertion,
     DataProperty,
     DataPropertyAssertion,
+    DataRange,
     DataSomeValuesFrom,
     Datatype,
     ObjectProperty,
@@ -77,6 +81,11 @@ class Known:
     unexplained: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def undecided(self) -> int:
+        """How many of `asides` contradict nothing that is known: whether they do cannot be said."""
+        return sum(aside.why == UNDECIDED for aside in self.asides)
+
     @cached_property
     def explained(self) -> Explained:
         return Explained(self.conflicts, self.labels)
@@ -90,6 +99,7 @@ class Known:
         return {
             "schema_version": 1,
             "set_aside": len(self.asides),
+            "undecided": self.undecided,
             "conflicts": len(self.conflicts),
             "unexplained": self.unexplained,
             "groups": [
@@ -160,8 +170,11 @@ class _Search:
             raw += found
             chosen = hitting_set([c.insertions for c in raw])
             rest = without(whole, chosen)
+        rest, undecided = self._decidable(rest)
         self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
-        known = Known(rest, (*alone, *self._rows(chosen, raw)), tuple(self.conflicts), self.unexplained, self.ontology.labels)
+        known = Known(
+            rest, (*alone, *self._rows(chosen, raw), *undecided), tuple(self.conflicts), self.unexplained, self.ontology.labels
+        )
         return replace(known, asides=tuple(_named(known)))
 
     # --- step 1 ------------------------------------------------------------------------------------
@@ -220,6 +233,32 @@ class _Search:
             rest = [[a for a in part if a not in gone] for part in todo]
             todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
         return sorted(found.values(), key=lambda c: repr(c.insertions))
+
+    # --- step 3 ------------------------------------------------------------------------------------
+
+    def _decidable(self, abox: ABox) -> tuple[ABox, list[Aside]]:
+        """What is left without values that leave something undecided, and these."""
+        self.progress("looking for undecided values", 0, 0)
+        add_set = self.empty.add_set(abox, ABox())
+        answers = self.decider.decide(add_set.tbox, [m.module for m in add_set.modules], None)
+        modules = (m for m, a in zip(add_set.modules, answers) if a.verdict is Verdict.UNDETERMINED)
+        individuals = sorted({i for m in modules for element in m.elements for i in element})
+        tbox = add_set.tbox
+        theory = DataTheory(tbox.definitions, tbox.roles)
+        ranges: dict[str, list[DataRange]] = {}
+        for atom in tbox.atoms:
+            if isinstance(atom, DataAtMost):
+                for property_ in tbox.roles.data_subproperties(atom.property):
+                    ranges.setdefault(property_, []).append(atom.range)
+        open_ = [
+            a
+            for said in add_set.about_all(individuals).values()
+            for a in said
+            if isinstance(a, DataPropertyAssertion)
+            and any(theory.contains(range_, a.literal) is None for range_ in ranges.get(a.property.iri, ()))
+        ]
+        reason = "its value has to be of a datatype that nothing defines"
+        return without(abox, open_), [Aside(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_]
 
     def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[Assertion]]:
         """What is said of the individuals of each group, sorted; nothing where that is too much to look at together."""
