@@ -101,13 +101,13 @@ class LocalKnowledgeBase:
         return after._patch(after.whole(insertions), decide, is_over)
 
     def _patch(self, whole: Whole, decide: Decide, is_over: Callable[[], bool]) -> tuple[LocalAddSet, Sequence[Answer]]:
-        index = self.index
-        simplified = self._simplified_with(whole)
+        index, added = self.index, self._brought(whole)
+        simplified = self._simplified(added)
         calculus = self._calculus(simplified, MODEL, whole.names)
         outside = self._outside(decide, is_over)
         graph = Graph(whole, self.roles, index.equal, index.labels.of, outside.classes)
         known = index.simplified.clauses.atom_ids
-        brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in self._brought(whole)}
+        brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
         def name(found: Found) -> Sequence[NamedModule]:
@@ -210,8 +210,10 @@ class LocalKnowledgeBase:
 
     def _simplified_with(self, whole: Whole) -> SimplifiedTBox:
         """The simplified TBox with the vocabulary that the insertions bring."""
-        extra = (*self.index.extra, *self._brought(whole))
-        return self.index.simplified if len(extra) == len(self.index.extra) else simplify(self.source, extra)
+        return self._simplified(self._brought(whole))
+
+    def _simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
+        return simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
 
     def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""

@@ -300,6 +300,8 @@ class Patch(OpenAssertions):
 
     def _may_clash(self, first: Ints, second: Ints) -> Bools:
         """Whether an axiom of THEORY.md 2.6 or a negative assertion may contradict what stands between two elements."""
+        if not len(first):
+            return np.zeros(0, np.bool_)
         found = self._may_share(first) | self._may_share(second)
         rest = np.flatnonzero(~found)
         if not len(rest):
