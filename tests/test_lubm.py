@@ -236,6 +236,7 @@ def assertions(lines: Iterable[str]) -> list[Assertion]:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.jvm
 def test_hermit_finds_the_faults_to_be_the_minimal_conflicts() -> None:
     reasoner = HermitReasoner()

@@ -319,7 +319,6 @@ def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path) -> No
         with open_store(store) as session:
             for batch, deletions, criterion in (
                 (case.insertions, (), "clausal"),
-                (case.insertions[:-1], (), "clausal"),
                 ((), (), "clausal"),
                 (case.insertions, case.abox[:3], "clausal"),
                 (case.insertions, (), "definition7"),
