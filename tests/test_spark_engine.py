@@ -309,7 +309,8 @@ def chains(count: int) -> Case:
 
 
 @pytest.mark.spark
-def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path, more: bool) -> None:
     case = chains(12)
     store = tmp_path / "kg"
     certified = Certificate.now(verdict="consistent", reasoner="own")
@@ -317,12 +318,12 @@ def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path) -> No
     spark.conf.set("spark.shiq.range", "8")
     try:
         with open_store(store) as session:
-            for batch, deletions, criterion in (
-                (case.insertions, (), "clausal"),
+            others = (
                 ((), (), "clausal"),
                 (case.insertions, case.abox[:3], "clausal"),
                 (case.insertions, (), "definition7"),
-            ):
+            )
+            for batch, deletions, criterion in ((case.insertions, (), "clausal"), *(others if more else ())):
                 results = [
                     session.check(abox_of(batch), abox_of(deletions), engine=engine, criterion=criterion, reasoner="own")
                     for engine in ("local", "spark")
