@@ -222,3 +222,14 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
         return np.zeros(count, np.bool_)
     code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
     return is_in(code[:count], code[count:])
+
+
+def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
+    """The rows of ``new`` that ``old`` has not, and those of ``old`` that ``new`` has not."""
+    names = list(new)
+    kept = contained([new[n] for n in names], [old[n] for n in names])
+    left = contained([old[n] for n in names], [new[n] for n in names])
+    return (
+        {n: take(new[n], np.flatnonzero(~kept)) for n in names},
+        {n: take(old[n], np.flatnonzero(~left)) for n in names},
+    )

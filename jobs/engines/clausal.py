@@ -12,7 +12,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, unique
 from jobs.engines.counting import Counts
-from jobs.engines.graph import Graph, flags
+from jobs.engines.graph import Graph, flag_of, flags, longer
 from jobs.engines.labels import Bools
 from jobs.engines.open_assertions import OpenAssertions
 from jobs.engines.saturation import combine, saturate
@@ -101,7 +101,7 @@ class Clausal(OpenAssertions):
         graph, table = self.graph, self.calculus.table
         active = np.flatnonzero(self.active)
         differs = table.visible(graph.label[active]) != table.visible(graph.old[active])
-        started = [active[differs | self._of(self.is_new, active)], graph.elements_of(self.touched.always)]
+        started = [active[differs | flag_of(self.is_new, active)], graph.elements_of(self.touched.always)]
         rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
         source, role, target = (graph.edges[name][rows] for name in ("source", "role", "target"))
         source, target = graph.rep[source], graph.rep[target]
@@ -112,16 +112,9 @@ class Clausal(OpenAssertions):
         started.append(element[~self._decided(element, data["property"], data["literal"])])
         return unique(np.concatenate(started))
 
-    def _of(self, flag: Bools, elements: Ints) -> Bools:
-        """``flag`` of elements, some of which may have been met after it was made."""
-        known = elements < len(flag)
-        found = np.zeros(len(elements), np.bool_)
-        found[known] = flag[elements[known]]
-        return found
-
     def _may_share(self, elements: Ints) -> Bools:
         """Which elements may be equal to another one, or have become so by A⁺."""
-        return (self.counts.sizes(elements) > 1) | (self._of(self.active, elements) & self._of(self.is_new, elements))
+        return (self.counts.sizes(elements) > 1) | (flag_of(self.active, elements) & flag_of(self.is_new, elements))
 
     def _crosses(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions pull in the end that is outside I."""
@@ -139,12 +132,12 @@ class Clausal(OpenAssertions):
         frontier = start
         while len(frontier):
             graph.expand(frontier)
-            closed = _longer(closed, len(graph))
+            closed = longer(closed, len(graph))
             source, role, target = graph.half_edges(flags(len(graph), frontier))
             outside = ~closed[target]
             source, role, target = source[outside], role[outside], target[outside]
             reached = unique(target[self._crosses(source, role, target)])
-            closed = _longer(closed, len(graph))
+            closed = longer(closed, len(graph))
             closed[reached] = True
             frontier = reached
         return np.flatnonzero(closed)
@@ -164,7 +157,3 @@ class Clausal(OpenAssertions):
         visible = graph.label.copy()
         visible[seen] = table.visible(graph.label[seen])
         return Found(graph, seen, self.active, graph.label, visible, touched, seen[clash], edges, data)
-
-
-def _longer(flag: Bools, count: int) -> Bools:
-    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])

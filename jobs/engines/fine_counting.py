@@ -15,7 +15,7 @@ import numpy.typing as npt
 from abox_ops.told import CompiledClause, bits
 from jobs.columns import Ints, contained, distinct, row_codes, unique
 from jobs.engines.calculus import Calculus
-from jobs.engines.graph import Graph, flags
+from jobs.engines.graph import Graph, flag_of, flags
 from jobs.engines.grouping import components
 from jobs.engines.labels import Bools
 from shiq.clause import AtLeast
@@ -131,7 +131,7 @@ class FineCounts:
 
     def inside(self, elements: Ints) -> Bools:
         """Which elements are in I; those met since are not."""
-        return _of(self._inside, elements)
+        return flag_of(self._inside, elements)
 
     def outside_classes(self) -> Ints:
         """By number: the merge class that the certified model knows, by one of its numbers."""
@@ -321,13 +321,6 @@ class FineCounts:
         everyone = np.arange(len(before))
         self._class = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
         return unique(self._class[first])
-
-
-def _of(flag: Bools, elements: Ints) -> Bools:
-    known = elements < len(flag)
-    found = np.zeros(len(elements), np.bool_)
-    found[known] = flag[elements[known]]
-    return found
 
 
 def _pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:

@@ -288,3 +288,16 @@ def flags(count: int, chosen: Ints) -> Bools:
     found = np.zeros(count, np.bool_)
     found[chosen] = True
     return found
+
+
+def longer(flag: Bools, count: int) -> Bools:
+    """``flag`` for ``count`` elements; those beyond it are not meant."""
+    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
+
+
+def flag_of(flag: Bools, elements: Ints) -> Bools:
+    """``flag`` of elements, some of which may have been met after it was made."""
+    known = elements < len(flag)
+    found = np.zeros(len(elements), np.bool_)
+    found[known] = flag[elements[known]]
+    return found

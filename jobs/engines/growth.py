@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.told import Label
-from jobs.columns import Columns, Ints, Table, contained, is_in, take, unique, without
+from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique, without
 from jobs.engines.base import FRESH, LessBase, Names
 from jobs.engines.clausal import Clausal
 from jobs.engines.grouping import components
@@ -185,7 +185,7 @@ class _Growth:
         keys = unique(self.old.equal.of(self.touched))
         rows = self._mapped({"element": self.name[reps], "label": label})
         known = self.calculus.table.labels
-        return [known[i] for i in new.tolist()], _difference(self.old.labels.table.rows_of(keys), rows)
+        return [known[i] for i in new.tolist()], come_and_go(self.old.labels.table.rows_of(keys), rows)
 
     def _equal(self) -> tuple[Columns, Columns]:
         return self._difference(self.old.equal.by_member, self.touched, self.node, self.name[self.element])
@@ -222,20 +222,9 @@ class _Growth:
         if len(member):
             _, which, count = np.unique(group, return_inverse=True, return_counts=True)
             crowded = count[which] > 1
-        return _difference(table.rows_of(members), self._mapped({"member": member[crowded], "group": group[crowded]}))
+        return come_and_go(table.rows_of(members), self._mapped({"member": member[crowded], "group": group[crowded]}))
 
     @staticmethod
     def _both_ways(name: str, rows: tuple[Columns, Columns]) -> Mapping[str, tuple[Columns, Columns]]:
         """The rows of a grouping's two tables."""
         return {name: rows, f"{name}_members": rows}
-
-
-def _difference(old: Columns, new: Columns) -> tuple[Columns, Columns]:
-    """The rows of ``new`` that ``old`` has not, and those of ``old`` that ``new`` has not."""
-    names = list(new)
-    kept = contained([new[n] for n in names], [old[n] for n in names])
-    left = contained([old[n] for n in names], [new[n] for n in names])
-    return (
-        {n: take(new[n], np.flatnonzero(~kept)) for n in names},
-        {n: take(old[n], np.flatnonzero(~left)) for n in names},
-    )

@@ -18,7 +18,7 @@ from jobs.columns import Columns, Ints, contained, row_codes, unique
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
 from jobs.engines.fine_counting import FineCounts
-from jobs.engines.graph import Graph, flags
+from jobs.engines.graph import Graph, flag_of, flags, longer
 from jobs.engines.index import Index
 from jobs.engines.labels import EMPTY_ID, Bools, by_distinct, combinations
 from jobs.engines.open_assertions import OpenAssertions
@@ -78,8 +78,8 @@ class Patch(OpenAssertions):
             more = self.outside.labels(self.calculus, graph.key[known:], graph.old[known:], self.absent)
             self.certified = np.concatenate([self.certified, more])
             self.mu = np.concatenate([self.mu, more])
-            self.inside, self.plain = _longer(self.inside, count), _longer(self.plain, count)
-            self.active = _longer(self.active, count)
+            self.inside, self.plain = longer(self.inside, count), longer(self.plain, count)
+            self.active = longer(self.active, count)
 
     def labels(self) -> Ints:
         self._sync()
@@ -114,7 +114,7 @@ class Patch(OpenAssertions):
             if not len(fresh):
                 return
             graph.expand(fresh)
-            self.active = _longer(self.active, len(graph))
+            self.active = longer(self.active, len(graph))
             self.active[fresh] = True
             if self.grown_tbox:
                 self.take_in_all(fresh)
@@ -245,7 +245,7 @@ class Patch(OpenAssertions):
         self._sync()
         open_ = ~(self.inside[a] & self.inside[b])
         a, b = a[open_], b[open_]
-        known = ~_of(self.is_new, a) & ~_of(self.is_new, b) & self._are_different(a, b)
+        known = ~flag_of(self.is_new, a) & ~flag_of(self.is_new, b) & self._are_different(a, b)
         started += [a[~known], b[~known]]
         data = self.touched.data
         element = graph.elements_of(data["node"])
@@ -289,7 +289,7 @@ class Patch(OpenAssertions):
         at = np.flatnonzero(seen)
         open_[at] = self._may_clash(source[at], target[at])
         beyond = ~(self.inside[source] | self.inside[target])
-        open_ |= beyond & (_of(self.is_new, source) | _of(self.is_new, target))
+        open_ |= beyond & (flag_of(self.is_new, source) | flag_of(self.is_new, target))
         rest = np.flatnonzero(beyond & ~open_)
         old = ~graph.edges["inserted"]
         pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
@@ -322,7 +322,7 @@ class Patch(OpenAssertions):
         return found
 
     def _may_share(self, elements: Ints) -> Bools:
-        return _of(self.joined, elements) | (self.counts.sizes(elements) > 1)
+        return flag_of(self.joined, elements) | (self.counts.sizes(elements) > 1)
 
     # --- the border --------------------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class Patch(OpenAssertions):
         source, role, target, inserted = source[left], role[left], target[left], inserted[left]
         asserted = ~inserted
         is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
-        is_old &= ~_of(self.is_new, source) & ~_of(self.is_new, target)
+        is_old &= ~flag_of(self.is_new, source) & ~flag_of(self.is_new, target)
         at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE)]
         for clause, at_branch, open_ in self._open_instances(source, role, target):
             a, b = source[open_], target[open_]
@@ -435,7 +435,7 @@ class Patch(OpenAssertions):
                 ),
                 np.int64,
             )
-            apart = ~_of(self.is_new, others) & self._are_different(np.full(len(others), x, np.int64), others)
+            apart = ~flag_of(self.is_new, others) & self._are_different(np.full(len(others), x, np.int64), others)
             self._sync()
             needs = [need for need in calculus.needs.needed(labels[int(self.mu[y])]) if need.role in below]
             met = {r for r, z in neighbours[y] if z == x}
@@ -516,20 +516,8 @@ class Patch(OpenAssertions):
         return bool(len(pulled))
 
 
-def _of(flag: Bools, elements: Ints) -> Bools:
-    """``flag`` of elements, some of which may have been met after it was made."""
-    known = elements < len(flag)
-    found = np.zeros(len(elements), np.bool_)
-    found[known] = flag[elements[known]]
-    return found
-
-
 def _at(column: Ints, elements: Ints) -> Ints:
     known = elements < len(column)
     found = np.full(len(elements), EMPTY_ID, np.int64)
     found[known] = column[elements[known]]
     return found
-
-
-def _longer(flag: Bools, count: int) -> Bools:
-    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, Table, contained, is_in, take, unique
+from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
 from jobs.engines.grouping import components
@@ -110,10 +110,4 @@ def _crowded(name: Ints, group: Ints) -> tuple[Ints, Ints]:
 def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
     """The rows of ``new`` that come, and those of ``keys`` in ``table`` that go."""
     old = table.rows_of(keys) if len(table) else dict.fromkeys(new, _NONE)
-    names = list(new)
-    kept = contained([new[n] for n in names], [old[n] for n in names])
-    left = contained([old[n] for n in names], [new[n] for n in names])
-    return (
-        {n: take(new[n], np.flatnonzero(~kept)) for n in names},
-        {n: take(old[n], np.flatnonzero(~left)) for n in names},
-    )
+    return come_and_go(old, new)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jobs.columns import Ints, distinct, unique
 from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.graph import Graph, flags
+from jobs.engines.graph import Graph, flags, longer
 from jobs.engines.labels import EMPTY_ID, Bools
 
 
@@ -37,7 +37,7 @@ def saturate(
             changed = _send(calculus, graph, active, changed, from_outside)
         grown = _merge(calculus, graph, _with_neighbours(graph, active) if from_outside else active)
         if not len(grown):
-            return _longer(active, len(graph))
+            return longer(active, len(graph))
         active = _activate(graph, active, grown)
         take_in(grown)
         changed = flags(len(graph), grown)
@@ -58,13 +58,9 @@ def _with_neighbours(graph: Graph, active: Bools) -> Bools:
     """The active elements and their neighbours, expanded."""
     _, _, target = graph.half_edges(active)
     graph.expand(unique(target))
-    found = _longer(active, len(graph))
+    found = longer(active, len(graph))
     found[target] = True
     return found
-
-
-def _longer(flag: Bools, count: int) -> Bools:
-    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
 
 
 def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool) -> Bools:
