@@ -43,11 +43,10 @@ class Patch(Protocol):
 @dataclass(frozen=True)
 class Patched:
     """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked bare, then the others as they
-    were asked last. ``rounds``: how often the modules were asked."""
+    were asked last."""
 
     modules: Sequence[NamedModule]
     answers: Sequence[Answer]
-    rounds: int = 1
 
     @property
     def is_consistent(self) -> bool:
@@ -77,9 +76,7 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
     refuted = _Refuted()
-    rounds = 0
     while True:
-        rounds += 1
         patch.close()
         modules = patch.asked()
         rest = [i for i, module in enumerate(modules) if not refuted.has(module)]
@@ -98,7 +95,6 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
     return Patched(
         [*refuted.modules, *(modules[i] for i in rest)],
         [*refuted.answers, *(_undecided(answers[i]) for i in rest)],
-        rounds,
     )
 
 
