@@ -28,11 +28,11 @@ The sets I are disjoint, and so are their rows and modules. ∎
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from abox_ops.engine import Decide
 from jobs.columns import Ints
 from jobs.engines.graph import longer
 from jobs.engines.labels import Bools
@@ -41,13 +41,9 @@ from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.patch import Patch
 from jobs.spark.facts import counted_ends
 from jobs.spark.plan import Plan, whole_of
-from jobs.spark.reasoners import decider_of
+from jobs.spark.reasoners import decided_in_time, decider_of
 from shiq.abox import ABox
-from shiq.clause import ClausalTBox
-from shiq.reasoner.protocol import Answer, Module
-
-#: Answers for modules, and whether the time is over.
-_Asked = tuple[Callable[[ClausalTBox, Sequence[Module]], Sequence[Answer]], Callable[[], bool]]
+from shiq.reasoner.protocol import Answer
 
 
 def patch_all(kb: LocalKnowledgeBase, insertions: ABox, deletions: ABox, plan: Plan) -> tuple[LocalAddSet, Sequence[Answer]]:
@@ -68,15 +64,9 @@ def patch(
     return add_set, answers, changed(add_set.patch)
 
 
-def _asked(plan: Plan) -> _Asked:
-    asking = plan.asking
-    decider = decider_of(asking, (plan.store.identity, plan.extra, plan.names))
-    deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
-
-    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
-        return decider.decide(tbox, modules, None if deadline is None else max(0.01, deadline - time.monotonic()))
-
-    return decide, lambda: deadline is not None and time.monotonic() > deadline
+def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:
+    decider = decider_of(plan.asking, (plan.store.identity, plan.extra, plan.names))
+    return decided_in_time(decider, plan.asking.seconds)
 
 
 def changed(patch: Patch) -> Bools:

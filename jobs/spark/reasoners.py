@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from abox_ops.decide import Decider
+from abox_ops.engine import Decide
 from jobs.spark.worker import kept
+from shiq.clause import ClausalTBox
 from shiq.reasoner import create
-from shiq.reasoner.protocol import Reasoner
+from shiq.reasoner.protocol import Answer, Module, Reasoner
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,16 @@ def decider_of(asking: Asking, clauses: object) -> Decider:
     """A decider of this worker with a reasoner of its own, which remembers the shapes over ``clauses``."""
     key = (asking.reasoner, asking.heap, clauses)
     return kept("decider", key, lambda: Decider(_created(asking)), lambda d: d.reasoner.close())
+
+
+def decided_in_time(decider: Decider, seconds: float | None) -> tuple[Decide, Callable[[], bool]]:
+    """What asks ``decider`` for ``seconds`` from now on, and whether they are over."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
+        return decider.decide(tbox, modules, None if deadline is None else max(0.01, deadline - time.monotonic()))
+
+    return decide, lambda: deadline is not None and time.monotonic() > deadline
 
 
 def _created(asking: Asking) -> Reasoner:
