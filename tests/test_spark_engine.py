@@ -244,11 +244,11 @@ def test_groups_give_what_the_batch_gives() -> None:
 
 def test_groups_give_what_the_batch_gives_under_model() -> None:
     apart = joined = 0
-    for seed in range(60):
+    for seed in range(40):
         left, first = check(sparse_case(seed, calm=True), 4, seed, "model")
         apart += left > 1
         joined += left < first
-    assert apart > 20 and joined > 20
+    assert apart > 15 and joined > 15
 
 
 @pytest.mark.parametrize("criterion", ["clausal", "model"])

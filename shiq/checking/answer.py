@@ -155,7 +155,7 @@ class _Kept(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        """By what the batch was accepted, where the engine tells (criterion `model`)."""
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:

@@ -67,7 +67,7 @@ from shiq.verdict import Leftover
 from simplify import simplify
 
 #: Of more assertions than this, no model is kept: one task would have to hold them.
-MOST_COMPLETED = 20_000_000
+MOST_COMPLETED = 10_000_000
 
 
 @dataclass(frozen=True)
