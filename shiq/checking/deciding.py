@@ -131,7 +131,8 @@ def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str,
 
 def individuals_in(module: NamedModule) -> tuple[str, ...]:
     """The individuals of a module, element by element."""
-    return tuple(i for element in module.elements for i in element)
+    elements = module.elements
+    return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
 def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
