@@ -42,9 +42,10 @@ def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> 
     return path.stat().st_size
 
 
-def _plain(column: Any) -> pa.Array:
+def _plain(column: Column) -> pa.Array:
     if not isinstance(column, np.ndarray):
-        return (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.large_string())
+        texts = column.cast(pa.large_string())
+        return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if len(column) and _HALF.min <= column.min() and column.max() <= _HALF.max:
         return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column.astype(np.int32))])
     return arrow_ints(column)
