@@ -8,6 +8,8 @@ a look-up touches the pages that its rows lie in and nothing else. Integers take
 from __future__ import annotations
 
 import mmap
+import os
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,9 +37,11 @@ def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> 
     path = store / lookup_path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # a task may be run twice at once
+    with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
         writer.write_batch(batch)
-    sync_file(path)
+    sync_file(temporary)
+    os.replace(temporary, path)
     sync_directory(path.parent)
     return path.stat().st_size
 

@@ -92,7 +92,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         len(modules),
         len(add_set.contradictory),
         len(groups),
-        Counter(a.verdict.value for a in answers),
+        verdicts(answers),
         tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
         decider.shapes(add_set.tbox, [m.module for m in modules]),
         calls,
@@ -127,6 +127,15 @@ def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str,
             if answer.verdict is Verdict.INCONSISTENT
         ),
     ]
+
+
+def verdicts(answers: Sequence[Answer]) -> Counter[str]:
+    """How often each verdict was given. Modules of one shape mostly share one answer."""
+    distinct = {id(answer): answer for answer in answers}
+    found: Counter[str] = Counter()
+    for i, count in Counter(map(id, answers)).items():
+        found[distinct[i].verdict.value] += count
+    return found
 
 
 def individuals_in(module: NamedModule) -> tuple[str, ...]:
