@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
-from jobs.columns import Ints, distinct, row_codes, unique
+from jobs.columns import TINY, Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -25,8 +25,9 @@ _CAPACITY = 1 << 24
 
 def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
     """``value`` of each key, asked once per distinct one."""
-    if not len(keys):
-        return keys
+    if len(keys) <= TINY:
+        values = {key: value(key) for key in sorted(set(keys.tolist()))}
+        return np.array([values[key] for key in keys.tolist()], np.int64)
     found, inverse, _ = distinct(keys)
     return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
 
@@ -181,7 +182,9 @@ class RoleCalculus:
 
 def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
     """The distinct rows of ``columns``, and which of them each row is."""
-    if not len(columns[0]):
-        return [], columns[0]
+    if len(columns[0]) <= TINY:
+        rows = list(zip(*(column.tolist() for column in columns)))
+        rank = {row: i for i, row in enumerate(sorted(set(rows)))}
+        return list(rank), np.array([rank[row] for row in rows], np.int64)
     _, inverse, example = distinct(row_codes(*columns))
     return list(zip(*(column[example].tolist() for column in columns))), inverse
