@@ -44,6 +44,7 @@ class LabelTable:
         self._joined: dict[int, int] = {}
         self._closed: dict[int, int] = {}
         self._visible: dict[int, int] = {}
+        self._masked: dict[tuple[int, int], int] = {}
         self._clashing: dict[int, int] = {}
 
     def id(self, label: Label) -> int:
@@ -76,9 +77,7 @@ class LabelTable:
     def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
         pairs, inverse = combinations(ids, mask)
-        labels = self.labels
-        found = [self.id((labels[i][0] & masks[m], labels[i][1] & masks[m])) for i, m in pairs]
-        return np.array(found, np.int64)[inverse]
+        return np.array([self._without_others(i, masks[m]) for i, m in pairs], np.int64)[inverse]
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""
@@ -112,6 +111,13 @@ class LabelTable:
         for turn in range(int(length.max())):
             row = first[length > turn] + turn
             found[target[row]] = self.join(found[target[row]], received[row])
+        return found
+
+    def _without_others(self, i: int, mask: int) -> int:
+        found = self._masked.get((i, mask))
+        if found is None:
+            label = self.labels[i]
+            found = self._masked[i, mask] = self.id((label[0] & mask, label[1] & mask))
         return found
 
     def _join(self, key: int) -> int:
