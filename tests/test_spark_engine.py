@@ -459,7 +459,7 @@ def test_spark_patches_as_local_does(spark: SparkSession, tmp_path: Path) -> Non
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 30), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("seeds", [range(2, 4), pytest.param(range(4, 30), marks=pytest.mark.slow)], ids=["few", "many"])
 def test_spark_patches_random_knowledge_bases(spark: SparkSession, tmp_path: Path, seeds: range) -> None:
     used = 0
     spark.conf.set("spark.shiq.range", "4")
