@@ -8,7 +8,7 @@ import pickle
 import random
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,7 +27,7 @@ from jobs.spark.building.reading import Read
 from jobs.store import Certificate, Store, numbering, open_store
 from jobs.store.schema import ALWAYS, COMPLETION
 from jobs.upkeep import prepare, write_store
-from shiq.abox import abox_of
+from shiq.abox import ABox, abox_of
 from shiq.check import certify, index
 from shiq.check import open_store as open_session
 from shiq.errors import InputError, StoreError
@@ -352,7 +352,7 @@ def test_lubm_on_spark(spark: SparkSession, data_path: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_uobm(data_path: Path, tmp_path: Path) -> None:
     """Merge classes, entailed equality, modules of several ranges."""
-    ontology = read_ontology([str(data_path / "uobm" / "univ-bench-dl.owl")])
+    ontology = replace(read_ontology([str(data_path / "uobm" / "univ-bench-dl.owl")]), abox=ABox())
     compare(HERE, tmp_path, ontology, [data_path / "uobm" / "U1.nt.gz"], width=numbering.RANGE, chunk_bytes=1 << 23)
 
 
