@@ -475,6 +475,26 @@ def test_spark_patches_random_knowledge_bases(spark: SparkSession, tmp_path: Pat
 
 
 @pytest.mark.spark
+@pytest.mark.slow
+def test_spark_patches_lubm_as_local_does(spark: SparkSession, data_path: Path, tmp_path: Path) -> None:
+    """Every twentieth triple of LUBM-1 inserted into the others, in several groups."""
+    with gzip.open(data_path / "lubm" / "L1.nt.gz", "rt", encoding="utf-8") as file:
+        lines = sorted(set(file))
+    tbox, store = data_path / "lubm" / "univ-bench.owl", tmp_path / "kg"
+    for name, part in (("base", [x for i, x in enumerate(lines) if i % 20]), ("batch", lines[::20])):
+        (tmp_path / f"{name}.nt").write_text("".join(part))
+    assert index(tbox, tmp_path / "base.nt", store, reasoner="own").verdict is Verdict.CONSISTENT
+    spark.conf.set("spark.shiq.range", "4096")
+    try:
+        with open_store(store) as session:
+            results = [session.check(tmp_path / "batch.nt", engine=engine, reasoner="own") for engine in ("spark", "local")]
+    finally:
+        spark.conf.unset("spark.shiq.range")
+    assert results[0].evidence.criterion == "model"
+    assert answer(results[0]) == answer(results[1])
+
+
+@pytest.mark.spark
 def test_a_commit_by_spark_keeps_the_completion(spark: SparkSession, tmp_path: Path) -> None:
     case = chains(3)
     cats = [a for a in case.insertions if isinstance(a, ClassAssertion) and a.expression == Class("urn:Dog")]
