@@ -64,8 +64,8 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``: see
-    `Evidence`.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
+    ``notes``: see `Evidence`.
     """
 
     add_set: Sized
@@ -84,6 +84,7 @@ class Found:
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable

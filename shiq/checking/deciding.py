@@ -16,7 +16,7 @@ from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
-from shiq.checking.options import Clock, Options, resolved
+from shiq.checking.options import Clock, Options, resolved, why_not_model
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
@@ -48,7 +48,8 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     asked, sent = decider.asked, sent_by(decider)
-    options = resolved(options, base.knowledge_base, bool(len(deletions)))
+    notes = why_not_model(options, base.knowledge_base, deletions)
+    options = resolved(options, base.knowledge_base, bool(deletions.complex))
     deadline, left, is_over = deadline_of(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -101,6 +102,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         explainer.complete if groups else True,
         sent=sent_since(decider, sent),
         audit=decider.audit,
+        notes=notes,
     )
     leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
