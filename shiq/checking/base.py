@@ -50,13 +50,15 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
+    deletions."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
     places: Places = nowhere
+    deleted_at: Places = nowhere
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from shiq.checking.options import Clock, Options, resolved, why_not_model
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Result
@@ -104,7 +105,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         audit=decider.audit,
         notes=notes,
     )
-    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions))
+    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 
@@ -136,20 +137,23 @@ def individuals_in(module: NamedModule) -> tuple[str, ...]:
     return tuple(i for element in module.elements for i in element)
 
 
-def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
-    """What to say of ``deletions`` that delete nothing."""
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
+    """What to say of ``deletions``, read at ``places``, that delete nothing."""
     if not len(deletions):
         return ()
     count, some = knowledge_base.absent(deletions, 1)
     if not count:
         return ()
+    place = next(iter(places(some).get(some[0], ())), Place())
     return (
         Leftover(
             "unmatched-deletion",
             "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
-            text=" ".join(assertion_lines(some[0])),
-            hint="was it spelt otherwise, inferred, or deleted before? Blank nodes of a batch are never those of the base",
-            count=count,
+            place.source,
+            place.line,
+            " ".join(assertion_lines(some[0])),
+            "was it spelt otherwise, inferred, or deleted before? A blank node goes by the label that `shiq export` prints",
+            count,
         ),
     )
 
