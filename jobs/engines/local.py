@@ -224,13 +224,16 @@ class LocalKnowledgeBase:
 
     def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""
-        index = self.index
         classes = unique(whole.inserted["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        # A name that is an atom already changes neither clauses nor atoms.
+        return [x for x in brought if x not in self._vocabulary]
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[SubClassOf | Class]:
+        """That of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
+        index = self.index
         atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
-        known = {*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))}
-        return [x for x in brought if x not in known]
+        return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
     def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
