@@ -91,13 +91,31 @@ def ranges(low: Ints, high: Ints) -> Ints:
 
 
 def take(column: Column, positions: Ints) -> Column:
-    """``column`` at ``positions``."""
+    """``column`` at ``positions``; texts as an Arrow array of strings, whichever they lie in."""
     if isinstance(column, np.ndarray):
         return column[positions]
-    return column.take(arrow_ints(positions))
+    if len(positions) <= _FEW:
+        return _few_texts(column, positions)
+    return column.take(arrow_ints(positions)).cast(pa.string())
 
 
-# pyarrow's own conversions from and to numpy import pandas where it is installed: half a second in a process that lives for one.
+# pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take` all of its functions: half a
+# second, and a tenth, in a process that lives for one.
+
+_FEW = 10_000
+
+
+def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    _, bounds, data = texts.buffers()
+    ends = np.frombuffer(bounds, kind, len(texts) + 1, texts.offset * kind().itemsize) if len(texts) else np.zeros(1, kind)
+    low, high = (ends[positions + i].astype(np.int64) for i in (0, 1))
+    found = np.zeros(len(positions) + 1, np.int64)
+    np.cumsum(high - low, out=found[1:])
+    if found[-1] >= 1 << 31:
+        return texts.take(arrow_ints(positions)).cast(pa.string())
+    letters = np.frombuffer(data, np.uint8)[ranges(low, high)] if data is not None else np.zeros(0, np.uint8)
+    return pa.Array.from_buffers(pa.string(), len(positions), [None, pa.py_buffer(found.astype(np.int32)), pa.py_buffer(letters)])
 
 
 def arrow_ints(values: Ints) -> pa.Array:
@@ -118,11 +136,15 @@ def arrow_texts(values: Sequence[str]) -> pa.Array:
 
 def numpy_ints(array: pa.Array) -> Ints:
     """An Arrow array of integers without nulls as int64."""
-    if not len(array):
-        return np.zeros(0, np.int64)
+    return stored_ints(array).astype(np.int64, copy=False)
+
+
+def stored_ints(array: pa.Array) -> npt.NDArray[Any]:
+    """An Arrow array of integers without nulls, in the memory that it lies in."""
     size = array.type.bit_width // 8
-    found = np.frombuffer(array.buffers()[1], f"<i{size}", len(array), array.offset * size)
-    return found.astype(np.int64, copy=False)
+    if not len(array):
+        return np.zeros(0, f"<i{size}")
+    return np.frombuffer(array.buffers()[1], f"<i{size}", len(array), array.offset * size)
 
 
 def concatenate(parts: list[Columns], empty: Columns) -> Columns:
@@ -140,11 +162,15 @@ def _joined(columns: list[Column]) -> Column:
 
 # --- distinct numbers and rows ---------------------------------------------------------------------
 
+#: Up to so many numbers, Python's sets are faster than numpy, of which every call costs microseconds: a batch of one assertion
+#: asks a hundred such questions.
+TINY = 16
+
 
 def unique(values: Ints) -> Ints:
     """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are distinct.)"""
-    if not len(values):
-        return values
+    if len(values) <= TINY:
+        return np.array(sorted(set(values.tolist())), values.dtype)
     if _is_dense(values):
         low = int(values.min())
         found: Ints = np.flatnonzero(np.bincount(values - low)) + low
@@ -156,8 +182,8 @@ def unique(values: Ints) -> Ints:
 
 def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct ``values``, ascending; which of them each is; and the position of one example of each."""
-    if not len(values):
-        return values, values, values
+    if len(values) <= TINY:
+        return _distinct_of_few(values)
     found = unique(values)
     if _is_dense(values):
         low = int(found[0])
@@ -171,6 +197,15 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     return found, inverse, example
 
 
+def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
+    listed = values.tolist()
+    last = {value: i for i, value in enumerate(listed)}
+    found = sorted(last)
+    rank = {value: i for i, value in enumerate(found)}
+    inverse = np.array([rank[value] for value in listed], np.int64)
+    return np.array(found, values.dtype), inverse, np.array([last[value] for value in found], np.int64)
+
+
 def _is_dense(values: Ints) -> bool:
     """Whether a table over the range of ``values`` is cheaper than sorting them."""
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
@@ -180,6 +215,9 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     """Which ``values`` occur ``among`` others."""
     if not len(values) or not len(among):
         return np.zeros(len(values), np.bool_)
+    if len(values) <= TINY and len(among) <= TINY:
+        few = set(among.tolist())
+        return np.array([value in few for value in values.tolist()], np.bool_)
     found = unique(among)
     low, high = int(found[0]), int(found[-1])
     if high - low <= 8 * (len(values) + len(found)) + 1024:
@@ -220,6 +258,9 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
     count = len(rows[0])
     if not count or not len(among[0]):
         return np.zeros(count, np.bool_)
+    if count <= TINY and len(among[0]) <= TINY:
+        few = set(zip(*(column.tolist() for column in among)))
+        return np.array([row in few for row in zip(*(column.tolist() for column in rows))], np.bool_)
     code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
     return is_in(code[:count], code[count:])
 

@@ -19,8 +19,9 @@ from shiq.reasoner import AGPL
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
 
-#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
-Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it, and
+#: the criterion by which it was found.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...], str], tuple[Result, Any]]
 
 
 def result_of(
@@ -154,7 +155,7 @@ class _Kept(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        """By what the batch was accepted, where the engine tells (criterion `model`)."""
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:

@@ -33,10 +33,9 @@ def check_batch(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
-        options = resolved(options, base.knowledge_base, True)
-        far, counts, told = base.knowledge_base.check(
-            base, sources_of(insertions), sources_of(deletions), options, decider, clock
-        )
+        added, removed = sources_of(insertions), sources_of(deletions)
+        options = resolved(options, base.knowledge_base, any(not isinstance(x, ABox) or len(x) for x in removed))
+        far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         return result_of(base, far, counts, told, options, clock)
     batch = read_batch(base, insertions, deletions, options)
@@ -70,11 +69,11 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
         explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
-        return found, _inconsistent(found, answers)
+        return found, inconsistent_groups(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
-    groups = _inconsistent(add_set, answers)
+    groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
@@ -92,7 +91,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         len(modules),
         len(add_set.contradictory),
         len(groups),
-        Counter(a.verdict.value for a in answers),
+        verdicts(answers),
         tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
         decider.shapes(add_set.tbox, [m.module for m in modules]),
         calls,
@@ -116,7 +115,7 @@ def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | No
     return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
 
 
-def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
+def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
     """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
     where the reasoner says which."""
     return [
@@ -129,9 +128,19 @@ def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str,
     ]
 
 
+def verdicts(answers: Sequence[Answer]) -> Counter[str]:
+    """How often each verdict was given. Modules of one shape mostly share one answer."""
+    distinct = {id(answer): answer for answer in answers}
+    found: Counter[str] = Counter()
+    for i, count in Counter(map(id, answers)).items():
+        found[distinct[i].verdict.value] += count
+    return found
+
+
 def individuals_in(module: NamedModule) -> tuple[str, ...]:
     """The individuals of a module, element by element."""
-    return tuple(i for element in module.elements for i in element)
+    elements = module.elements
+    return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
 def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:

@@ -24,9 +24,6 @@ ENGINES: Mapping[str, str] = {
 #: The criterion that looks at least of those to be had.
 AUTO = "auto"
 
-#: Engines that have the criterion `model`.
-MODEL_ENGINES = ("local", "memory")
-
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
@@ -65,11 +62,6 @@ class Options:
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
-        if self.criterion == MODEL and self.engine not in MODEL_ENGINES:
-            raise UsageError(
-                f"the engine {self.engine} does not have the criterion {MODEL} yet",
-                f"Engines that have it: {', '.join(MODEL_ENGINES)}.",
-            )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
         for kind in self.fail_on:

@@ -24,6 +24,7 @@ from shiq.rdf.vocabulary import (
     DATATYPES,
     DOCUMENTATION,
     INDIVIDUAL_TYPES,
+    NAMESPACES,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
     SWRL,
@@ -157,9 +158,10 @@ def resolve(
     if unknown.any():
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
-    bucket[on_axiom] = np.where(np.isin(kind[on_axiom], (_UNKNOWN, _ANNOTATION)), _ANNOTATED, _MALFORMED)
+    noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
+    bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
     misspelt = _misspelt(triples)
-    kept = np.isin(bucket, (_ASSERTED, _UNDECLARED))
+    kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
 
     built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
@@ -218,7 +220,8 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
 def _misspelt(triples: Triples) -> Flags:
     """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
     flags = np.zeros(len(triples.terms), dtype=bool)
-    flags[[i for i, term in enumerate(triples.terms) if isinstance(term, str) and is_misspelt(term)]] = True
+    reserved = [i for i, term in enumerate(triples.terms) if isinstance(term, str) and term.startswith(NAMESPACES)]
+    flags[[i for i in reserved if is_misspelt(str(triples.terms[i]))]] = True
     datatypes = {iri for iri in triples.datatypes if is_misspelt(iri)}
     if datatypes:
         flags[[i for i, term in enumerate(triples.terms) if isinstance(term, Literal) and term.datatype in datatypes]] = True
@@ -230,12 +233,16 @@ def _misspelt(triples: Triples) -> Flags:
 
 def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, int, int]]:
     """(key, first row, number of rows) for each key, in the order first met."""
+    if not len(rows):
+        return
     found, first, counts = np.unique(keys, return_index=True, return_counts=True)
     for j in np.argsort(first):
         yield int(found[j]), int(rows[first[j]]), int(counts[j])
 
 
 def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) -> Iterable[Leftover]:
+    if not len(rows):
+        return
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
