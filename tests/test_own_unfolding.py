@@ -40,7 +40,7 @@ from shiq.roles import Role
 from shiq.verdict import Verdict
 from simplify import simplify
 
-FEW, MANY = range(1_000), range(1_000, 40_000)
+FEW, MANY = range(600), range(600, 40_000)
 
 A, B, C, D, E, F = (Class(f"urn:t:{letter}") for letter in "ABCDEF")
 R, P, Q = (ObjectProperty(f"urn:t:{letter}") for letter in "rpq")
