@@ -117,7 +117,7 @@ def _not_certified(base: Base) -> str:
 
 
 def _notes(found: Found, options: Options) -> tuple[str, ...]:
-    notes = [str(found.audit)] if found.audit else []
+    notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if options.accept_agpl and options.reasoner in AGPL:
         notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
     return tuple(notes)
