@@ -61,6 +61,7 @@ class Options:
     audit: float = 0.0
     accept_agpl: bool = False
     require_nonempty: bool = False
+    why_pulled: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -69,6 +70,11 @@ class Options:
             raise UsageError(
                 f"the engine {self.engine} does not have the criterion {MODEL} yet",
                 f"Engines that have it: {', '.join(MODEL_ENGINES)}.",
+            )
+        if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
+            raise UsageError(
+                "what pulls individuals in is told by the engine local, for the criteria model and clausal",
+                "Leave the engine and the criterion as they are.",
             )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
