@@ -20,7 +20,7 @@ from jobs.reports.asked import Asked
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
-@click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made the check look at more than the batch touches.")
+@click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made it look at more than the batch touches.")
 @snapshot_option
 @criterion_option
 @engine_option
