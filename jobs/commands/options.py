@@ -140,8 +140,8 @@ criterion_option = click.option(
     type=Nearest(["auto", "clausal", "model", "definition7", "none"]),
     default="auto",
     show_default=True,
-    help="Which part of the data the check looks at: model (least: the model that certified the store is patched; engines local "
-    "and memory), clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
+    help="Which part of the data the check looks at: model (least: the model that certified the store is patched), "
+    "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
 )
 engine_option = click.option(
     "--engine",

@@ -17,7 +17,7 @@ from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
-from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
+from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
 from shiq.model import Class, ClassAssertion, Signature
@@ -144,16 +144,18 @@ def prepare_and_certify(
 
 def index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
-    options = resolved(options, None, True)
     clock = Clock()
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 
-    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+    def answer(
+        found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...], criterion: str
+    ) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
-        result = result_of(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
+        ledger = Counter(ontology.ledger) + Counter(counts)
+        result = result_of(base, found, ledger, (), replace(options, criterion=criterion), clock)
         return result, certificate_of(result, options)
 
     result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer)
