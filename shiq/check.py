@@ -107,7 +107,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
         clock = Clock()
-        ontology = ontology_of([*sources_of(sources), *sources_of(more)], options)
+        ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
