@@ -319,8 +319,8 @@ def test_what_later_data_may_use_stands_in_the_way(tmp_path: Path, text: str) ->
     ],
 )
 def test_a_batch_that_uses_what_nothing_used_before_is_not_consistent(tmp_path: Path, tbox: str, batch: str) -> None:
-    """The first and the last of these came out `consistent` while what the TBox says there was for information only: as an annotation
-    the batch passed, and the axiom had been set aside."""
+    """The first and the last of these came out `consistent` while what the TBox says there was for information only: as an
+    annotation the batch passed, and the axiom had been set aside."""
     some = DECLARED + ":likes rdfs:domain :Cat . "
     base, inserted = write(tmp_path, "t.ttl", PREFIXES + some + tbox), write(tmp_path, "b.ttl", PREFIXES + batch)
     assert check_insertions(base, None, inserted, reasoner="own").verdict is Verdict.UNDETERMINED
