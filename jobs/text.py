@@ -17,7 +17,7 @@ from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
 
 #: Kinds of leftovers that were interpreted, and are told all the same.
-NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside"})
+NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "many-equal", "hub"})
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
@@ -201,7 +201,7 @@ def leftovers_text(
 def _figures(result: Result) -> list[str]:
     s = result.statistics
     seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
-    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.assertions else ""
+    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
     return [
         f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in"
         + _amplification(s),
