@@ -386,19 +386,19 @@ def chains(count: int) -> ABox:
     return builder.build()
 
 
-def reads_of_a_check(store: Store) -> tuple[int, int]:
-    """How many row groups and rows one small batch reads in a cold process."""
+def reads_of_a_check(store: Store) -> int:
+    """How many rows one small batch reads in a cold process."""
     local = LocalKnowledgeBase.from_store(store)
     batch = abox_of([ClassAssertion(A, "urn:n1/3"), ObjectPropertyAssertion(R, "urn:n1/5", "urn:fresh")])
     add_set = local.add_set(batch, ABox())
     assert (len(add_set.modules), add_set.size > 0, list(add_set.contradictory)) == (2, True, [])
-    return store.reads.row_groups, store.reads.rows
+    assert store.reads.row_groups == 0
+    return store.reads.rows
 
 
 def test_what_a_check_reads_does_not_grow_with_the_store(tmp_path: Path) -> None:
     small, large = (reads_of_a_check(write_store(tmp_path / f"kg{n}", CHAINS, chains(n))) for n in (2000, 8000))
-    assert large[0] <= small[0] + 2 and large[1] <= 1.2 * small[1]
-    assert large[1] < 0.2 * 8000 * 20 * 5
+    assert 0 < large <= 1.2 * small < 1000
 
 
 # --- real data ---------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from jobs.store import Certificate, Store, certify, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.lock import writing as holding_the_lock
-from jobs.store.manifest import MANIFEST, read_manifest
+from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ALWAYS, ROW_GROUP, term_hash
 from jobs.upkeep import build as building
-from jobs.upkeep import tables, write_store
+from jobs.upkeep import commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
 from shiq.errors import StoreError
 from shiq.model import (
@@ -127,24 +127,62 @@ def chain(length: int) -> ABox:
     return builder.build()
 
 
-def test_a_look_up_reads_the_row_groups_that_it_touches(tmp_path: Path) -> None:
-    abox = chain(60_000)
-    store = write_store(tmp_path / "kg", TEXT, abox)
+def as_format_2(path: Path) -> None:
+    """Makes the store at ``path`` one of format 2, which had no look-up files."""
+    shutil.rmtree(path / LOOKUPS)
+    manifest = json.loads((path / MANIFEST).read_text())
+    for table in manifest["tables"].values():
+        for file in table["files"]:
+            del file["lookup"]
+    (path / MANIFEST).write_text(json.dumps({**manifest, "version": 2}))
+
+
+def test_a_look_up_reads_the_rows_that_it_finds(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "kg", TEXT, chain(60_000))
+    nodes = store.nodes_of(["urn:i10", "urn:i30000", "urn:unknown"])
+    assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i30000"]
+    rows = store.table("half_edges").rows_of(nodes[:2])
+    assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i29999", "urn:i30001", "urn:i9"]
+    assert (store.reads.row_groups, store.reads.rows) == (0, store.reads.found) and store.reads.rows < 20
+
+
+def test_a_store_of_format_2_is_read_by_row_groups(tmp_path: Path) -> None:
+    write_store(tmp_path / "kg", TEXT, chain(60_000)).close()
+    as_format_2(tmp_path / "kg")
+    store = open_store(tmp_path / "kg")
     edges = store.table("half_edges")
     nodes = store.nodes_of(["urn:i10", "urn:i30000", "urn:unknown"])
     assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i30000"]
     store.reads.row_groups = store.reads.rows = 0
     rows = edges.rows_of(nodes[:2])
     assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i29999", "urn:i30001", "urn:i9"]
-    assert store.reads.row_groups <= 4 and store.reads.rows <= 4 * ROW_GROUP < len(edges)
+    assert 0 < store.reads.row_groups <= 4 and store.reads.rows <= 4 * ROW_GROUP < len(edges)
     before = store.reads.row_groups
     edges.rows_of(nodes[:2])
     assert store.reads.row_groups == before, "a decoded row group is kept"
 
 
-def test_rows_of_equals_a_scan(tmp_path: Path) -> None:
-    abox = chain(20_000)
-    store = write_store(tmp_path / "kg", TEXT, abox)
+def test_a_store_of_format_2_takes_batches_and_becomes_one_of_format_3(tmp_path: Path) -> None:
+    abox = chain(500)
+    write_store(tmp_path / "kg", TEXT, abox).close()
+    as_format_2(tmp_path / "kg")
+    store = open_store(tmp_path / "kg")
+    new, gone = ClassAssertion(Class("urn:A"), "urn:new"), ClassAssertion(Class("urn:A"), "urn:i7")
+    store = commit(tmp_path / "kg", abox_of([new]), abox_of([gone]), checked=store.identity)
+    expected = ({*abox} - {gone}) | {new}
+    assert set(store.export()) == expected
+    assert {file.lookup > 0 for file in store.manifest.tables["individuals"].files} == {True, False}
+    store = compact(tmp_path / "kg")
+    assert set(store.export()) == expected
+    assert all(file.lookup for table in store.manifest.tables.values() for file in table.files)
+
+
+@pytest.mark.parametrize("format", [2, 3])
+def test_rows_of_equals_a_scan(tmp_path: Path, format: int) -> None:
+    write_store(tmp_path / "kg", TEXT, chain(20_000)).close()
+    if format == 2:
+        as_format_2(tmp_path / "kg")
+    store = open_store(tmp_path / "kg")
     rng = np.random.default_rng(1)
     for name in ("half_edges", "class_assertions", "data_assertions", "individuals"):
         table = store.table(name)

@@ -22,8 +22,11 @@ from shiq.verdict import Verdict
 
 MANIFEST = "store.json"
 FORMAT = "shiq-store"
-VERSION = 2
+#: Version 2 has no look-up files: it is read by row groups, and its next whole rewriting (`shiq compact`) makes it version 3.
+VERSION, READ = 3, (2, 3)
 TABLES = "tables"
+#: The folder of the look-up files, one for each data file (`jobs.store.lookup`).
+LOOKUPS = "lookup"
 #: The document of what belongs to the data and is set aside (`shiq.aside`).
 ASIDE = "aside"
 #: The folder of the files that name rows which are no longer valid.
@@ -72,12 +75,13 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a snapshot, by its path within the store."""
+    """A file of a snapshot, by its path within the store. ``lookup``: the bytes of its look-up file, 0 where it has none."""
 
     path: str
     bytes: int
     rows: int = 0
     sha256: str = ""
+    lookup: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +182,9 @@ def read_manifest(store: Path) -> Manifest:
         raise StoreError(
             f"{file}: not the manifest of a store ({error!r})", "Build the store again with `shiq index`."
         ) from error
-    if value.get("version") != VERSION:
+    if value.get("version") not in READ:
         raise StoreError(
-            f"{store}: the store has format version {value.get('version')}, this program reads {VERSION}",
+            f"{store}: the store has format version {value.get('version')}, this program reads {' and '.join(map(str, READ))}",
             "Build it again with `shiq index`, or use the program that wrote it.",
         )
     try:

@@ -16,6 +16,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, ReadCounter, take
 from jobs.rows import DIFFERENT, SAME
+from jobs.store.lookup import lookup_path
 from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     COMPLETION,
@@ -57,14 +58,23 @@ def open_store(path: Path, snapshot: int | None = None) -> Store:
     manifest = read_manifest(path)
     if snapshot is not None and snapshot != manifest.snapshot:
         manifest = manifest_at(path, manifest, snapshot)
-    for file in [*(f for table in manifest.tables.values() for f in table.all_files), *manifest.documents.values()]:
+    for name, written in _sizes(manifest).items():
         try:
-            size = (path / file.path).stat().st_size
+            size = (path / name).stat().st_size
         except OSError:
-            raise StoreError(f"{path}: {file.path} is missing", "Build the store again with `shiq index`.") from None
-        if size != file.bytes:
-            raise StoreError(f"{path}: {file.path} is not as it was written", "Build the store again with `shiq index`.")
+            raise StoreError(f"{path}: {name} is missing", "Build the store again with `shiq index`.") from None
+        if size != written:
+            raise StoreError(f"{path}: {name} is not as it was written", "Build the store again with `shiq index`.")
     return Store(path, manifest)
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """The bytes of every file of a snapshot, by its path."""
+    files = [file for table in manifest.tables.values() for file in table.all_files]
+    return {
+        **{file.path: file.bytes for file in [*files, *manifest.documents.values()]},
+        **{lookup_path(file): file.lookup for file in files if file.lookup},
+    }
 
 
 class Store:
@@ -267,7 +277,7 @@ class Store:
         rows = self.table("individuals").all()
         if not len(rows["node"]):
             return []
-        terms = np.full(int(rows["node"][-1]) + 1, None, object)
+        terms = np.full(int(rows["node"].max()) + 1, None, object)
         terms[rows["node"]] = rows["term"].to_pylist()
         return list(terms)
 
@@ -291,7 +301,7 @@ def status(store: Store) -> dict[str, Any]:
             "rows": len(store.table(name)),
             "files": len(version.files),
             "removed": version.removed.rows if version.removed else 0,
-            "bytes": sum(file.bytes for file in version.all_files),
+            "bytes": sum(file.bytes + file.lookup for file in version.all_files),
         }
         for name, version in manifest.tables.items()
     }

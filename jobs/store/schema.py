@@ -1,8 +1,8 @@
 """The tables of a store, and how one is written.
 
 Every table is a Delta table under ``tables/NAME``, sorted by its first column, in small row groups whose statistics say what
-they hold; so one row is found without a scan, by this package or by Spark. The files of a version may overlap in their keys:
-each is sorted in itself. A later snapshot can thus add a few sorted files.
+they hold; so Spark finds one row without a scan, and this package by the look-up file that each file has (`jobs.store.lookup`).
+The files of a version may overlap in their keys: each is sorted in itself. A later snapshot can thus add a few sorted files.
 
 * ``individuals``: node, term.   ``terms``: hash (`term_hash`) and node, to find a term.
 * ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties; known to the TBox or not.
@@ -36,6 +36,8 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.columns import Columns, Ints, arrow_ints
+from jobs.store.lookup import write_lookup
 from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file
 from shiq.model import Literal
 
@@ -112,54 +115,32 @@ def literal_text(literal: Literal) -> str:
 
 def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
     """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably; the version before stays readable."""
-    from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
-
-    schema = SCHEMAS[name]
-    data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
-    folder = store / TABLES / name
-    write_deltalake(
-        str(folder),
-        data,
-        mode="overwrite",
-        schema_mode="overwrite",
-        writer_properties=WriterProperties(
-            max_row_group_size=ROW_GROUP,
-            compression="ZSTD",
-            compression_level=1,
-            column_properties={
-                field.name: ColumnProperties(dictionary_enabled=False)
-                for field in schema
-                if field.type == _TEXT and field.name not in ("datatype", "language")
-            },
-        ),
-    )
-    files = []
-    for file in sorted(uri.rpartition("/")[2] for uri in DeltaTable(str(folder)).file_uris()):
-        path = folder / file
-        sync_file(path)
-        files.append(DataFile(f"{TABLES}/{name}/{file}", path.stat().st_size, pq.read_metadata(path).num_rows))
-    return _durable(folder, tuple(files))
+    return commit_parts(store, name, [write_part(store, name, f"part-{uuid.uuid4().hex}.zstd.parquet", columns)])
 
 
 def write_part(store: Path, name: str, file_name: str, columns: Columns) -> DataFile:
-    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; `commit_parts` makes it part of it."""
+    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably, with its look-up file; `commit_parts`
+    makes it part of the table."""
     schema = SCHEMAS[name]
-    data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
-    folder = store / TABLES / name
-    folder.mkdir(exist_ok=True)
-    path = folder / file_name
-    temporary = path.with_name(f".{file_name}.{uuid.uuid4().hex}.tmp")
-    pq.write_table(
-        data,
-        temporary,
-        row_group_size=ROW_GROUP,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
-    )
-    sync_file(temporary)
-    os.replace(temporary, path)
-    return DataFile(f"{TABLES}/{name}/{file_name}", path.stat().st_size, len(data))
+    file = DataFile(f"{TABLES}/{name}/{file_name}", 0, len(columns[key_of(name)]))
+    with ThreadPoolExecutor(1) as beside:
+        lookup = beside.submit(write_lookup, store, file, {field.name: columns[field.name] for field in schema})
+        data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
+        folder = store / TABLES / name
+        folder.mkdir(exist_ok=True)
+        path = folder / file_name
+        temporary = path.with_name(f".{file_name}.{uuid.uuid4().hex}.tmp")
+        pq.write_table(
+            data,
+            temporary,
+            row_group_size=ROW_GROUP,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
+        )
+        sync_file(temporary)
+        os.replace(temporary, path)
+        return replace(file, bytes=path.stat().st_size, lookup=lookup.result())
 
 
 def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVersion:

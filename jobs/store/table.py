@@ -1,7 +1,8 @@
-"""Reading a table of a store: only the row groups that the wanted keys lie in.
+"""Reading a table of a store: only the rows that are wanted, from the look-up files (`jobs.store.lookup`).
 
-The footer of each file says which keys each row group spans. Decoded row groups are kept, the least recently used are let go,
-so that a session which checks batch after batch does not decode them again.
+A store of format 2 has none: there, only the row groups that the wanted keys lie in are decoded. The footer of each file says
+which keys each row group spans. Decoded row groups are kept, the least recently used are let go, so that a session which checks
+batch after batch does not decode them again.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from jobs.columns import (
     take,
     unique,
 )
-from jobs.store.manifest import TableVersion
+from jobs.store.lookup import MappedFile, mapped
+from jobs.store.manifest import DataFile, TableVersion
 from shiq.errors import StoreError
 
-_CHUNK = 64
+#: Row groups, and rows, of a chunk of a scan.
+_CHUNK, _CHUNK_ROWS = 64, 1 << 20
 
 
 class RowGroupCache:
@@ -87,7 +90,9 @@ class ParquetTable:
     @property
     def last_key(self) -> int:
         """The greatest key of any row, removed ones included; -1 if there is none."""
-        return int(self._index.high.max()) if self.version.files and len(self._index.high) else -1
+        lasts = [int(file.keys[-1]) for file in self._mapped if len(file)]
+        lasts += [int(self._index.high.max())] if len(self._index.high) else []
+        return max(lasts, default=-1)
 
     @cached_property
     def removed(self) -> Columns:
@@ -111,9 +116,17 @@ class ParquetTable:
         return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
 
     @cached_property
+    def _mapped(self) -> tuple[MappedFile, ...]:
+        return tuple(mapped(self.store, file, self.key) for file in self.version.files if file.lookup)
+
+    @cached_property
+    def _unmapped(self) -> tuple[DataFile, ...]:
+        return tuple(file for file in self.version.files if not file.lookup)
+
+    @cached_property
     def _index(self) -> _Index:
         files, file, group, low, high = [], [], [], [], []
-        for number, entry in enumerate(self.version.files):
+        for number, entry in enumerate(self._unmapped):
             try:
                 parquet = pq.ParquetFile(self.store / entry.path, memory_map=True)
             except (OSError, pa.ArrowInvalid) as error:
@@ -121,7 +134,7 @@ class ParquetTable:
             files.append(parquet)
             metadata = parquet.metadata
             column = metadata.schema.names.index(self.key)
-            for i in range(metadata.num_row_groups):
+            for i in range(metadata.num_row_groups if metadata.num_rows else 0):
                 statistics = metadata.row_group(i).column(column).statistics
                 file.append(number)
                 group.append(i)
@@ -135,10 +148,22 @@ class ParquetTable:
         return {name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64) for name, kind in kinds.items()}
 
     def rows_of(self, keys: Ints) -> Columns:
-        """The rows whose key is among ``keys``, sorted by key. Reads the row groups that one of the keys falls into."""
+        """The rows whose key is among ``keys``, sorted by key."""
         wanted = np.unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
+        parts = [file.rows_of(wanted) for file in self._mapped]
+        self.reads.rows += sum(len(part[self.key]) for part in parts)
+        parts += self._of_row_groups(wanted) if self._unmapped else []
+        parts = [part for part in parts if len(part[self.key])]
+        found = concatenate(parts, self._empty)
+        self.reads.found += len(found[self.key])
+        if len(parts) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
+            order = sorted_order(found, self.key)
+            found = {name: take(column, order) for name, column in found.items()}
+        return self._valid(found)
+
+    def _of_row_groups(self, wanted: Ints) -> list[Columns]:
         index = self._index
         first = np.searchsorted(wanted, index.low, "left")
         after = np.searchsorted(wanted, index.high, "right")
@@ -146,18 +171,17 @@ class ParquetTable:
         for i in np.flatnonzero(first < after):
             group = self._load(int(i))
             rows = matching_rows(group[self.key], wanted[first[i] : after[i]])
-            if len(rows):
-                parts.append({name: take(column, rows) for name, column in group.items()})
-        found = concatenate(parts, self._empty)
-        self.reads.found += len(found[self.key])
-        if len(index.files) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
-            order = sorted_order(found, self.key)
-            found = {name: take(column, order) for name, column in found.items()}
-        return self._valid(found)
+            parts.append({name: take(column, rows) for name, column in group.items()})
+        return parts
 
     def scan(self) -> Iterator[Columns]:
-        """Every row, file by file, many row groups at a time; nothing is kept."""
-        for parquet in self._index.files if self.version.files else ():
+        """Every row, file by file, many at a time; nothing is kept."""
+        for file in self._mapped:
+            for start in range(0, len(file), _CHUNK_ROWS):
+                found = file.part(start, min(start + _CHUNK_ROWS, len(file)))
+                self.reads.rows += len(found[self.key])
+                yield self._valid(found)
+        for parquet in self._index.files:
             for start in range(0, parquet.num_row_groups, _CHUNK):
                 groups = range(start, min(start + _CHUNK, parquet.num_row_groups))
                 table = self._decoded(parquet, list(groups))
@@ -172,7 +196,7 @@ class ParquetTable:
     def _load(self, i: int) -> Columns:
         index = self._index
         file, group = int(index.file[i]), int(index.group[i])
-        held = (self.version.files[file].path, group)
+        held = (self._unmapped[file].path, group)
         columns = self.cache.get(held)
         if columns is None:
             table = self._decoded(index.files[file], [group])

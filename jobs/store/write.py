@@ -14,8 +14,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.store.lock import LOCK, writing
+from jobs.store.lookup import lookup_path
 from jobs.store.manifest import (
     ASIDE,
+    LOOKUPS,
     MANIFEST,
     REMOVED,
     TABLES,
@@ -200,7 +202,7 @@ def _claim(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
-        ours = (LOCK, TABLES, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, MANIFEST + ".tmp")
+        ours = (LOCK, TABLES, LOOKUPS, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, MANIFEST + ".tmp")
         strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
@@ -233,6 +235,10 @@ def tidy(store: Path, new: Manifest, old: Manifest) -> None:
         for file in (store / folder).glob("*"):
             if f"{folder}/{file.name}" not in named:
                 file.unlink()
+    lookups = {lookup_path(file) for manifest in (new, old) for table in manifest.tables.values() for file in table.files}
+    for file in (store / LOOKUPS).glob("*/*"):
+        if str(file.relative_to(store)) not in lookups:
+            file.unlink()
     shutil.rmtree(store / SNAPSHOTS, ignore_errors=True)
     for name in new.tables:
         vacuum_table(store, name)

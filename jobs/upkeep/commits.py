@@ -255,7 +255,7 @@ def _grown_table(store: Store, name: str, added: Columns | None, removed: Column
 
 def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
     """The rows of a table's ``version`` in one file."""
-    if len(version.files) < 2 and version.removed is None:
+    if len(version.files) < 2 and version.removed is None and all(file.lookup for file in version.files):
         return version
     rows = store.table_of(name, version).all()
     return write_table(store.path, name, dict(array_table(key_of(name), rows).columns))
