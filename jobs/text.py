@@ -179,14 +179,19 @@ def leftovers_text(
     """How many leftovers there are of each kind, then the first of them."""
     if not leftovers:
         return []
-    kinds = Counter[str]()
+    kinds = Counter[tuple[str, str]]()
     for leftover in leftovers:
-        kinds[leftover.kind] += leftover.count
-    parts = [
-        f"{count:,} {kind}{' (allowed)' if kind in allowed else ' (for information)' if kind in INFORMATIVE - fail_on else ''}"
-        for kind, count in sorted(kinds.items())
-    ]
-    lines = ["", f"{'not interpreted' if set(kinds) - NOTES else 'to be known'}: {', '.join(parts)}"]
+        kind = leftover.kind
+        standing = ""
+        if kind in allowed:
+            standing = " (allowed)"
+        elif kind in INFORMATIVE - fail_on:
+            standing = " (for information)"
+        elif leftover.agreed and kind not in fail_on:
+            standing = " (of the base, allowed when it was certified)"
+        kinds[kind, standing] += leftover.count
+    parts = [f"{count:,} {kind}{standing}" for (kind, standing), count in sorted(kinds.items())]
+    lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
     shown = leftovers if verbose else leftovers[:SHOWN]
     for leftover in shown:
         times = f" × {leftover.count:,}" if leftover.count > 1 else ""
@@ -280,13 +285,20 @@ def status_text(found: Mapping[str, Any]) -> str:
             if found["completed"]
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
-            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
+            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
             *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _agreed(certificate: Mapping[str, Any]) -> str:
+    """Which leftovers of the base were allowed when it was certified."""
+    counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
+    parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
+    return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:

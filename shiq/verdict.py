@@ -74,6 +74,7 @@ class Leftover:
     ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
     line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
     triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
+    ``agreed``: it came with a base, and its kind was allowed when that was certified.
     """
 
     kind: str
@@ -83,6 +84,7 @@ class Leftover:
     text: str = ""
     hint: str = ""
     count: int = 1
+    agreed: bool = False
 
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""

@@ -1,7 +1,7 @@
 """Bad inputs, and what a check makes of them: one test for each row of a table of hazards that users of other tools have met.
 
 Where an input cannot be understood, nothing here may end with exit code 0 and `consistent`. Formats, archives and documents have
-their own hazards, tested with the reading of inputs; lost executors (row 67) with nightly jobs on Spark; size in test_hazards_scale.
+their own hazards, tested with the reading of inputs; lost executors (row 67) with nightly jobs; size in test_hazards_scale.
 """
 
 from __future__ import annotations

@@ -172,8 +172,9 @@ def _base_certificate(result: Result) -> dict[str, Any]:
 def certificate_of(result: Result, options: Options) -> Any:
     """The certificate that a store keeps of ``result``, dated now."""
     store = load(STORE)
+    allowed = options.allow | {x.kind for x in result.evidence.leftovers if x.agreed}
     return store.Certificate.now(
-        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(options.allow)
+        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(allowed)
     )
 
 
