@@ -31,7 +31,7 @@ class Decider:
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """One answer per module, in order."""
         _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox, DataTheory(tbox.definitions, tbox.roles)), {}))
-        keys = [shapes.shape(m) for m in modules]
+        keys = _keys(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}
         asked = {k: id(m) for k, m in open_shapes.items()}
@@ -68,4 +68,11 @@ class Decider:
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""
         entry = self.known.get(id(tbox))
-        return len({entry[1].shape(m) for m in modules}) if entry else 0
+        return len(set(_keys(entry[1], modules))) if entry else 0
+
+
+def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
+    """The shape of each of ``modules``, worked out once where an engine gives one object for many elements."""
+    distinct = {id(m): m for m in modules}
+    keys = {i: shapes.shape(m) for i, m in distinct.items()}
+    return [keys[id(m)] for m in modules]

@@ -74,10 +74,12 @@ class LocalAddSet:
     def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
         """The sorted members of each element, as terms."""
         element, node = self.found.graph.nodes_of(elements)
-        found: dict[int, list[str]] = {}
-        for e, term in zip(element.tolist(), self.whole.terms_of(node)):
-            found.setdefault(e, []).append(term)
-        return {e: (terms[0],) if len(terms) == 1 else tuple(sorted(terms)) for e, terms in found.items()}
+        terms = self.whole.terms_of(node)
+        found = dict(zip(element.tolist(), zip(terms)))
+        grown: dict[int, list[str]] = {}
+        for i in np.flatnonzero(np.bincount(element)[element] > 1).tolist():
+            grown.setdefault(int(element[i]), []).append(terms[i])
+        return found | {e: tuple(sorted(several)) for e, several in grown.items()}
 
     def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
         """See `abox_ops.identities.Merging`."""
@@ -107,21 +109,22 @@ class LocalAddSet:
         order = np.argsort(component, kind="stable")
         start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0])) if len(order) else order
         parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
-        labels = [self.calculus.table.labels[i] for i in found.kept_labels[np.array(by_name, np.int64)].tolist()]
-        alone: dict[Label, Module] = {}
+        label = found.kept_labels[np.array(by_name, np.int64)].tolist()
+        labels = self.calculus.table.labels
+        alone: dict[int, Module] = {}
         result = []
         size = np.diff(np.concatenate([start, [len(order)]]))
         for first, count in zip(order[start].tolist(), size.tolist()):
             if count == 1 and first not in parts:
-                label = labels[first]
-                module = alone.get(label)
+                module = alone.get(label[first])
                 if module is None:
-                    module = alone[label] = Module((label[0],), (label[1],))
+                    positive, negative = labels[label[first]]
+                    module = alone[label[first]] = Module((positive,), (negative,))
                 result.append(NamedModule(module, (members[by_name[first]],)))
                 continue
             nodes = [first] if count == 1 else order[np.searchsorted(component[order], first) :][:count].tolist()
             lists = parts.get(first, _NO_PARTS)
-            module = Module(tuple(labels[n][0] for n in nodes), tuple(labels[n][1] for n in nodes), *map(tuple, lists))
+            module = Module(*zip(*(labels[label[n]] for n in nodes)), *map(tuple, lists))
             result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))
         return result
 

@@ -8,6 +8,8 @@ a look-up touches the pages that its rows lie in and nothing else. Integers take
 from __future__ import annotations
 
 import mmap
+import os
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,16 +37,19 @@ def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> 
     path = store / lookup_path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # a task may be run twice at once
+    with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
         writer.write_batch(batch)
-    sync_file(path)
+    sync_file(temporary)
+    os.replace(temporary, path)
     sync_directory(path.parent)
     return path.stat().st_size
 
 
-def _plain(column: Any) -> pa.Array:
+def _plain(column: Column) -> pa.Array:
     if not isinstance(column, np.ndarray):
-        return (column if isinstance(column, pa.Array) else pa.array(column)).cast(pa.large_string())
+        texts = column.cast(pa.large_string())
+        return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if len(column) and _HALF.min <= column.min() and column.max() <= _HALF.max:
         return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column.astype(np.int32))])
     return arrow_ints(column)

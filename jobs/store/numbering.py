@@ -16,10 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.columns import Ints, distinct
+from jobs.columns import Ints, arrow_texts, distinct, numpy_ints
 from jobs.store.schema import literal_text, term_hash
 from shiq.model import Literal
 
@@ -58,7 +57,7 @@ def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
 
 def term_rank(terms: Sequence[str]) -> Ints:
     """The place of each term in the order of their UTF-8 bytes."""
-    order = pc.sort_indices(pa.array(terms, pa.large_string())).to_numpy()
+    order = numpy_ints(pc.sort_indices(arrow_texts(terms)))
     rank = np.empty(len(terms), np.int64)
     rank[order] = np.arange(len(terms))
     return rank

@@ -210,7 +210,7 @@ class Store:
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """The node of each term; -1 for a term that the store does not know.
 
-        Cost: the row groups that the terms' hashes fall into, and those of the nodes that have them.
+        Cost: the rows of the terms' hashes, and those of the nodes that have them.
         """
         hashes = term_hash(terms)
         found = self.table("terms").rows_of(hashes)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Column, Columns, Ints, Table
+from jobs.columns import Column, Columns, Ints, Table, arrow_texts
 from jobs.engines.base import ArrayBase, array_base
 from jobs.engines.grouping import Grouping
 from jobs.engines.index import Index
@@ -71,19 +70,19 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
     data = tables["data_assertions"]
     data["hash"] = literal_hash(base.literals)[data["literal"]]
     values = list(map(complex_text, base.complex))
-    tables["complex"]["value"] = pa.array([values[i] for i in tables["complex"]["ordinal"].tolist()], pa.string())
+    tables["complex"]["value"] = arrow_texts([values[i] for i in tables["complex"]["ordinal"].tolist()])
     hashes = term_hash(base.terms)
     by_hash = np.argsort(hashes, kind="stable")
     return {
         **tables,
-        "individuals": {"node": ids, "term": pa.array(base.terms, pa.string())},
+        "individuals": {"node": ids, "term": arrow_texts(base.terms)},
         "terms": {"hash": hashes[by_hash], "node": ids[by_hash]},
         "names": _names(base),
         "literals": {
             "literal": np.arange(len(base.literals), dtype=np.int64),
-            "lexical": pa.array([x.lexical for x in base.literals], pa.string()),
-            "datatype": pa.array([x.datatype for x in base.literals], pa.string()),
-            "language": pa.array([x.language for x in base.literals], pa.string()),
+            "lexical": arrow_texts([x.lexical for x in base.literals]),
+            "datatype": arrow_texts([x.datatype for x in base.literals]),
+            "language": arrow_texts([x.language for x in base.literals]),
         },
     }
 
@@ -103,7 +102,7 @@ def _names(base: ArrayBase) -> Columns:
     return {
         "kind": np.repeat(np.array(list(lists), np.int64), [len(iris) for iris in lists.values()]),
         "id": np.concatenate([np.arange(len(iris), dtype=np.int64) for iris in lists.values()]),
-        "iri": pa.array([iri for iris in lists.values() for iri in iris], pa.string()),
+        "iri": arrow_texts([iri for iris in lists.values() for iri in iris]),
     }
 
 

@@ -16,7 +16,7 @@ from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
-from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since
+from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
 from shiq.clause import ClausalTBox
@@ -123,11 +123,11 @@ def prepare_and_certify(
     modules = [m.module for m in add_set.modules]
     told = Found(
         add_set,
-        [individuals_in(m) for m in add_set.modules],
+        list(map(individuals_in, add_set.modules)),
         len(modules),
         0,
         0,
-        Counter(a.verdict.value for a in answers),
+        verdicts(answers),
         (),
         decider.shapes(add_set.tbox, modules),
         decider.asked,

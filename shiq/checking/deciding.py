@@ -93,7 +93,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         len(modules),
         len(add_set.contradictory),
         len(groups),
-        Counter(a.verdict.value for a in answers),
+        verdicts(answers),
         tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
         decider.shapes(add_set.tbox, [m.module for m in modules]),
         calls,
@@ -130,9 +130,19 @@ def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str,
     ]
 
 
+def verdicts(answers: Sequence[Answer]) -> Counter[str]:
+    """How often each verdict was given. Modules of one shape mostly share one answer."""
+    distinct = {id(answer): answer for answer in answers}
+    found: Counter[str] = Counter()
+    for i, count in Counter(map(id, answers)).items():
+        found[distinct[i].verdict.value] += count
+    return found
+
+
 def individuals_in(module: NamedModule) -> tuple[str, ...]:
     """The individuals of a module, element by element."""
-    return tuple(i for element in module.elements for i in element)
+    elements = module.elements
+    return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
 def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:

@@ -24,6 +24,7 @@ from shiq.rdf.vocabulary import (
     DATATYPES,
     DOCUMENTATION,
     INDIVIDUAL_TYPES,
+    NAMESPACES,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
     SWRL,
@@ -218,7 +219,8 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
 def _misspelt(triples: Triples) -> Flags:
     """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
     flags = np.zeros(len(triples.terms), dtype=bool)
-    flags[[i for i, term in enumerate(triples.terms) if isinstance(term, str) and is_misspelt(term)]] = True
+    reserved = [i for i, term in enumerate(triples.terms) if isinstance(term, str) and term.startswith(NAMESPACES)]
+    flags[[i for i in reserved if is_misspelt(str(triples.terms[i]))]] = True
     datatypes = {iri for iri in triples.datatypes if is_misspelt(iri)}
     if datatypes:
         flags[[i for i, term in enumerate(triples.terms) if isinstance(term, Literal) and term.datatype in datatypes]] = True

@@ -17,7 +17,7 @@ from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import RefusedTermError, quad_adder, written_labels
-from shiq.rdf.triples import Triples
+from shiq.rdf.triples import IRI, Triples
 
 BLOCK_BYTES = 1 << 15  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26
@@ -136,7 +136,7 @@ class _Resources(dict[bytes, int]):
         self._triples, self._scope = triples, scope
 
     def __missing__(self, token: bytes) -> int:
-        if token.startswith(b"<") and token.endswith(b">"):
+        if token[:1] == b"<" and token[-1:] == b">":
             found = _iri_id(token[1:-1], self._triples)
         elif match := _SUBJECT_LABEL.fullmatch(token):
             found = _blank_id(match[1], self._scope, self._triples)
@@ -154,14 +154,17 @@ class _Predicates(_Resources):
 
 
 class _Objects(dict[bytes, int]):
-    """Ids of objects by token; ``pattern`` says whether the closing dot is part of it."""
+    """Ids of objects by token; ``pattern`` says whether the closing dot is part of it. ``resources``: the ids of subjects."""
 
-    def __init__(self, triples: Triples, scope: str, pattern: re.Pattern[bytes]) -> None:
+    def __init__(self, triples: Triples, scope: str, pattern: re.Pattern[bytes], resources: _Resources) -> None:
         super().__init__()
-        self._triples, self._scope, self._pattern = triples, scope, pattern
+        self._triples, self._scope, self._pattern, self._resources = triples, scope, pattern, resources
         self._datatypes: dict[bytes, str] = {}
 
     def __missing__(self, token: bytes) -> int:
+        if token[:1] == b"<" and token[-3:] == b"> ." and self._pattern is _OBJECT_AND_END:
+            found = self[token] = self._resources[token[:-2]]
+            return found
         match = self._pattern.fullmatch(token)
         if match is None:
             raise _OddError
@@ -177,7 +180,7 @@ class _Objects(dict[bytes, int]):
         return found
 
     def _literal(self, lexical: bytes, datatype: bytes | None, tag: bytes | None) -> tuple[str, str, str]:
-        text = _decoded(lexical)
+        text = lexical.decode()
         if b"\\" in lexical:
             text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
         if tag is not None:
@@ -186,7 +189,9 @@ class _Objects(dict[bytes, int]):
             return text, XSD + "string", ""
         known = self._datatypes.get(datatype)
         if known is None:
-            known = self._datatypes[datatype] = _checked(_decoded(datatype))
+            known = datatype.decode()
+            ox.NamedNode(known)
+            self._datatypes[datatype] = known
         if known in _TAGGED:
             raise _OddError
         return text, known, ""
@@ -197,8 +202,8 @@ class _Terms:
 
     def __init__(self, triples: Triples, scope: str) -> None:
         self._resources, self._predicates = _Resources(triples, scope), _Predicates(triples, scope)
-        self._last = _Objects(triples, scope, _OBJECT_AND_END)
-        self._third = _Objects(triples, scope, _OBJECT)
+        self._last = _Objects(triples, scope, _OBJECT_AND_END, self._resources)
+        self._third = _Objects(triples, scope, _OBJECT, self._resources)
 
     def of_triples(self, lines: list[bytes]) -> _Columns:
         first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
@@ -216,28 +221,17 @@ class _Terms:
 
 
 def _iri_id(iri: bytes, triples: Triples) -> int:
-    text = _decoded(iri)
+    """Raises: ValueError for what is not UTF-8, or no IRI."""
+    text = iri.decode()
     found = triples.ids.get(text)
-    return triples.id(_checked(text)) if found is None else found
+    if found is None:
+        ox.NamedNode(text)
+        found = triples.new(text, IRI)
+    return found
 
 
 def _blank_id(label: bytes, scope: str, triples: Triples) -> int:
     return triples.id(f"_:{scope}.{label.decode('ascii')}")
-
-
-def _checked(iri: str) -> str:
-    try:
-        ox.NamedNode(iri)
-    except ValueError:
-        raise _OddError from None
-    return iri
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise _OddError from None
 
 
 def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:

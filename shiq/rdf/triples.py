@@ -50,14 +50,18 @@ class Triples:
 
     def id(self, value: Term) -> int:
         found = self.ids.get(value)
-        if found is None:
-            found = self.ids[value] = len(self.terms)
-            self.terms.append(value)
-            if isinstance(value, Literal):
-                self.kinds.append(LITERAL)
-                self.datatypes.add(value.datatype)
-            else:
-                self.kinds.append(BLANK if value.startswith("_:") else IRI)
+        if found is not None:
+            return found
+        if isinstance(value, Literal):
+            self.datatypes.add(value.datatype)
+            return self.new(value, LITERAL)
+        return self.new(value, BLANK if value.startswith("_:") else IRI)
+
+    def new(self, value: Term, kind: int) -> int:
+        """The id of a term that was not met before; a literal's datatype is told by `id`."""
+        found = self.ids[value] = len(self.terms)
+        self.terms.append(value)
+        self.kinds.append(kind)
         return found
 
     def begin(self, name: str) -> None:
