@@ -27,11 +27,12 @@ class Completions:
         tbox = self.space.tbox
         original = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
         fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
-        self._groups = (original, fresh)
+        self._groups = (_halves(original), _halves(fresh))
+        self._needs = sum(1 << i for i in self.space.at_least)
+        self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
         self._completed: dict[tuple[Label, int], Label] = {}
         self._closed: dict[tuple[Label, int], Label] = {}
-        self._sent: dict[tuple[AtLeast, Label, int], Label] = {}
-        self._masks: dict[Role, int] = {}
+        self._sent: dict[tuple[int, int, int, int], Label] = {}
 
     def of(self, label: Label, triggers: int = 0) -> Label:
         """``label`` with a guess for every name that unit propagation can live with; the atoms in ``triggers`` are tried as
@@ -55,22 +56,22 @@ class Completions:
             label = self._without(label, group)
         return label
 
-    def _without(self, label: Label, names: list[int]) -> Label:
+    def _without(self, label: Label, names: Names) -> Label:
         """``label`` with as many of ``names`` false as go; a name that cannot be false is true.
 
         Halves the names where not all of them go at once, so that a few exceptions cost little.
         """
-        mask = sum(1 << i for i in names if not (label[0] | label[1]) >> i & 1)
+        mask = names.mask & ~(label[0] | label[1])
         if not mask:
             return label
         grown = self._grown(label, (0, mask), DEPTH)
         if not clashes(grown):
             return grown
-        if len(names) == 1:
+        if names.halves is None:
             grown = self._grown(label, (mask, 0), DEPTH)
             return label if clashes(grown) else grown
-        middle = len(names) // 2
-        return self._without(self._without(label, names[:middle]), names[middle:])
+        first, second = names.halves
+        return self._without(self._without(label, first), second)
 
     def _close(self, label: Label, depth: int) -> Label:
         """``label`` under unit propagation, with what witnesses of its ≥-atoms send back."""
@@ -85,44 +86,42 @@ class Completions:
         key = (join(closed, more), depth)
         found = self._closed.get(key)
         if found is None:
-            found = self._closed[key] = self._with_witnesses(self.space.grown(closed, more), depth)
+            found = self._closed[key] = self._with_witnesses(self.space.tried(closed, more), depth)
         return found
 
     def _with_witnesses(self, label: Label, depth: int) -> Label:
-        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again.
+        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as far as there is no clash.
 
         Stops because every round adds a literal of finitely many.
         """
         while depth and not clashes(label):
-            grown = label
-            for i, need in self.space.at_least.items():
-                if label[0] >> i & 1:
-                    grown = join(grown, self._sent_back(need, label, depth))
-            if grown == label:
+            positive, negative = label
+            for i in bits(label[0] & self._needs):
+                sent = self._sent_back(i, label, depth)
+                positive |= sent[0]
+                negative |= sent[1]
+            if (positive, negative) == label:
                 break
-            label = self.space.grown(label, grown)
+            label = self.space.tried(label, (positive, negative))
         return label
 
-    def _sent_back(self, need: AtLeast, label: Label, depth: int) -> Label:
-        """What a witness of ``need`` sends to an element with ``label``; a clash if there can be none."""
-        mask = self._mask(need.role)
-        label = (label[0] & mask, label[1] & mask)
-        key = (need, label, depth)
+    def _sent_back(self, i: int, label: Label, depth: int) -> Label:
+        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if there can be none."""
+        mask = self._masks[i]
+        positive, negative = label[0] & mask, label[1] & mask
+        key = (i, positive, negative, depth)
         found = self._sent.get(key)
         if found is None:
-            found = self._sent[key] = self._from_witness(need, label, depth)
+            found = self._sent[key] = self._from_witness(self.space.at_least[i], (positive, negative), depth)
         return found
 
     def _mask(self, role: Role) -> int:
         """The atoms that the clauses on a role assertion speak of at its first end."""
-        found = self._masks.get(role)
-        if found is None:
-            found = 0
-            for c in self.space.clauses_of(role):
-                found |= c.body | c.head
-            for c in self.space.clauses_of(role.inverse):
-                found |= c.branch_body | c.branch_head
-            self._masks[role] = found
+        found = 0
+        for c in self.space.clauses_of(role):
+            found |= c.body | c.head
+        for c in self.space.clauses_of(role.inverse):
+            found |= c.branch_body | c.branch_head
         return found
 
     def _from_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
@@ -135,3 +134,17 @@ class Completions:
             if told == witness:
                 return sent.subject
             witness = told
+
+
+@dataclass(frozen=True)
+class Names:
+    """The atoms of ``mask``, and, if there are several, the two halves of them in their order."""
+
+    mask: int
+    halves: tuple[Names, Names] | None
+
+
+def _halves(names: list[int]) -> Names:
+    middle = len(names) // 2
+    halves = (_halves(names[:middle]), _halves(names[middle:])) if middle else None
+    return Names(sum(1 << i for i in names), halves)

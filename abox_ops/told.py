@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from abox_ops.propagation import Propagation
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.roles import Role
 
@@ -86,14 +87,8 @@ class LabelSpace:
         compiled = [_compile(i, clause, ids) for i, clause in enumerate(self.tbox.clauses)]
         self.compiled = compiled
         self.m_type = [c for c in compiled if c.n]
-        self._local = [c for c in compiled if self.tbox.clauses[c.index].role is None]
-        self._on_true: dict[int, list[CompiledClause]] = {}
-        self._on_false: dict[int, list[CompiledClause]] = {}
-        for c in self._local:
-            for bit in bits(c.body):
-                self._on_true.setdefault(bit, []).append(c)
-            for bit in bits(c.head):
-                self._on_false.setdefault(bit, []).append(c)
+        local = [(c.head, c.body) for c in compiled if self.tbox.clauses[c.index].role is None]
+        self._propagation = Propagation(len(self.tbox.atoms) + 1, local, self.clash)
         self._by_role: dict[Role, list[CompiledClause]] = {}
         for c in compiled:
             role = self.tbox.clauses[c.index].role
@@ -102,9 +97,8 @@ class LabelSpace:
         self._clauses_of: dict[Role, tuple[CompiledClause, ...]] = {}
         self._closed: dict[Label, Label] = {}
         self._sent: dict[tuple[Role, Label, Label], Sent] = {}
-        units = [c for c in self._local if (c.body | c.head).bit_count() <= 1]
         #: What holds everywhere: the closure of the empty label.
-        self._everywhere = self._propagate(EMPTY, EMPTY, units)
+        self._everywhere = self._propagation.closure(EMPTY, EMPTY, self._propagation.units())
 
     def visible(self, label: Label) -> Label:
         """``label`` without negated data restrictions, which only mirror data assertions."""
@@ -125,46 +119,16 @@ class LabelSpace:
         """
         found = self._closed.get(label)
         if found is None:
-            found = self._propagate(join(label, self._everywhere), self._everywhere, [])
+            found = self._propagation.closure(join(label, self._everywhere), self._everywhere)
             self._closed[label] = self._closed[found] = found
         return found
 
-    def grown(self, closed: Label, more: Label) -> Label:
-        """The closure of a ``closed`` label with ``more``; costs as much as there is more."""
+    def tried(self, closed: Label, more: Label) -> Label:
+        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as much as there is more."""
         label = join(closed, more)
         if label == closed:
             return closed
-        found = self._closed.get(label)
-        if found is None:
-            found = self._closed[label] = self._propagate(label, closed, [])
-        return found
-
-    def _propagate(self, label: Label, closed: Label, queue: list[CompiledClause]) -> Label:
-        """The closure of ``label``, of which ``closed`` is closed but for the clauses in ``queue``: only those that a literal
-        beyond it shortens are looked at."""
-        positive, negative = label
-        self._shortened(positive & ~closed[0], negative & ~closed[1], queue)
-        while queue:
-            c = queue.pop()
-            head, body = c.head & ~negative, c.body & ~positive
-            open_literals = head.bit_count() + body.bit_count()
-            if open_literals > 1:
-                continue
-            if not open_literals:
-                head, body = (c.head, c.body) if c.head | c.body else self.clash
-            self._shortened(head & ~positive, body & ~negative, queue)
-            positive |= head
-            negative |= body
-        return positive, negative
-
-    def _shortened(self, positive: int, negative: int, queue: list[CompiledClause]) -> None:
-        """Adds to ``queue`` the clauses with a literal that these refute."""
-        if positive:
-            for bit in bits(positive):
-                queue.extend(self._on_true.get(bit, ()))
-        if negative:
-            for bit in bits(negative):
-                queue.extend(self._on_false.get(bit, ()))
+        return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
 
     def sent(self, role: Role, subject: Label, object: Label) -> Sent:
         """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""

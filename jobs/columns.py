@@ -162,11 +162,15 @@ def _joined(columns: list[Column]) -> Column:
 
 # --- distinct numbers and rows ---------------------------------------------------------------------
 
+#: Up to so many numbers, Python's sets are faster than numpy, of which every call costs microseconds: a batch of one assertion
+#: asks a hundred such questions.
+TINY = 16
+
 
 def unique(values: Ints) -> Ints:
     """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are distinct.)"""
-    if not len(values):
-        return values
+    if len(values) <= TINY:
+        return np.array(sorted(set(values.tolist())), values.dtype)
     if _is_dense(values):
         low = int(values.min())
         found: Ints = np.flatnonzero(np.bincount(values - low)) + low
@@ -178,8 +182,8 @@ def unique(values: Ints) -> Ints:
 
 def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct ``values``, ascending; which of them each is; and the position of one example of each."""
-    if not len(values):
-        return values, values, values
+    if len(values) <= TINY:
+        return _distinct_of_few(values)
     found = unique(values)
     if _is_dense(values):
         low = int(found[0])
@@ -193,6 +197,15 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     return found, inverse, example
 
 
+def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
+    listed = values.tolist()
+    last = {value: i for i, value in enumerate(listed)}
+    found = sorted(last)
+    rank = {value: i for i, value in enumerate(found)}
+    inverse = np.array([rank[value] for value in listed], np.int64)
+    return np.array(found, values.dtype), inverse, np.array([last[value] for value in found], np.int64)
+
+
 def _is_dense(values: Ints) -> bool:
     """Whether a table over the range of ``values`` is cheaper than sorting them."""
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
@@ -202,6 +215,9 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     """Which ``values`` occur ``among`` others."""
     if not len(values) or not len(among):
         return np.zeros(len(values), np.bool_)
+    if len(values) <= TINY and len(among) <= TINY:
+        few = set(among.tolist())
+        return np.array([value in few for value in values.tolist()], np.bool_)
     found = unique(among)
     low, high = int(found[0]), int(found[-1])
     if high - low <= 8 * (len(values) + len(found)) + 1024:
@@ -242,6 +258,9 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
     count = len(rows[0])
     if not count or not len(among[0]):
         return np.zeros(count, np.bool_)
+    if count <= TINY and len(among[0]) <= TINY:
+        few = set(zip(*(column.tolist() for column in among)))
+        return np.array([row in few for row in zip(*(column.tolist() for column in rows))], np.bool_)
     code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
     return is_in(code[:count], code[count:])
 

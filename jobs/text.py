@@ -284,7 +284,7 @@ def status_text(found: Mapping[str, Any]) -> str:
         [
             f"snapshot {found['snapshot']}, made {found['created']}",
             f"certificate: {certified}",
-            "the model that certified it is kept: checks without deletions patch it (criterion model)"
+            "the model that certified it is kept: checks patch it (criterion model)"
             if found["completed"]
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",

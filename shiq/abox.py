@@ -56,6 +56,11 @@ class Interner(Generic[V]):
             self.values.append(value)
         return found
 
+    def copy(self) -> Interner[V]:
+        found: Interner[V] = Interner()
+        found.ids, found.values = dict(self.ids), list(self.values)
+        return found
+
     def __len__(self) -> int:
         return len(self.values)
 

@@ -125,6 +125,8 @@ def split_assertions(
     a:∃r.Self is r(a,a); of a conjunction the parts that can be said are inside. Reported is always the assertion as given; one
     with an unknown datatype is inside too. The literals of plain data assertions are passed over here.
     """
+    if not assertions:
+        return [], []
     roles = role_box(axioms)
     data = _Data(axioms)
     inside: list[Assertion] = []

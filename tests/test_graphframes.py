@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from abox_ops.decide import Decider
 from abox_ops.engine import AddSet
+from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.evaluation.random_ontologies.gadgets import renamed
 from jobs.evaluation.random_ontologies.kb import random_kb
@@ -24,6 +26,7 @@ from shiq.abox import ABox, abox_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
 from shiq.rdf import read_ontology
+from shiq.reasoner import create
 from tests.conftest import CASES
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
@@ -291,6 +294,44 @@ def test_random_knowledge_bases_at_once(core: SparkSession, criterion: str, seed
     found = equal_to_memory(side_by_side(map(random_parts, seeds), PREFIX), criterion)
     assert found.insertions
     assert found.size
+
+
+def patches_equal(parts: Parts) -> None:
+    """The same patch, module by module and answer by answer, as the reference."""
+    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+
+    tbox, base, insertions, deletions = parts
+    reasoner = create("own")
+    told = []
+    for kind in (GraphFramesKnowledgeBase, MemoryKnowledgeBase):
+        decider = Decider(reasoner)
+        knowledge_base: Any = kind.build(tbox, abox_of(base))
+        arguments = abox_of(insertions), abox_of(deletions), decider.decide, lambda: False
+        found, answers = knowledge_base.patched(*arguments)
+        modules = sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr)
+        figures = found.insertions, found.size, found.pulled_in, sorted(found.contradictory)
+        told.append((frozenset(found.kept()), figures, modules))
+    reasoner.close()
+    assert told[0] == told[1]
+
+
+def is_consistent(parts: Parts) -> bool:
+    reasoner = create("own")
+    base = LocalKnowledgeBase.build(parts[0], abox_of(parts[1]))
+    found = base.certified(Decider(reasoner).decide, lambda: False)
+    reasoner.close()
+    return found.completion.is_guessed
+
+
+@pytest.mark.graphframes
+def test_patches_of_the_model(core: SparkSession) -> None:
+    tbox, base, insertions, _ = side_by_side(map(golden, NAMES[::2]), "urn:case#")
+    patches_equal((tbox, base, insertions, []))
+
+
+@pytest.mark.graphframes
+def test_patches_of_random_knowledge_bases(core: SparkSession) -> None:
+    patches_equal(side_by_side((p for p in map(random_parts, range(20)) if is_consistent(p)), PREFIX))
 
 
 @pytest.mark.graphframes

@@ -314,13 +314,6 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch, 
 # --- where it is to be had --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["spark", "graphframes"])
-def test_other_engines_refuse_it(engine: str) -> None:
-    with pytest.raises(UsageError, match="does not have the criterion model") as refused:
-        check_insertions(TBox(()), abox_of([]), abox_of([]), criterion="model", engine=engine)
-    assert "memory" in str(refused.value)
-
-
 def test_an_add_set_alone_is_refused() -> None:
     case = CASES[0]
     base = MemoryKnowledgeBase.build(case.axioms(), case.base())

@@ -18,7 +18,7 @@ import pytest
 
 from jobs.cli import main
 from jobs.pages import escaped
-from jobs.reports import Asked, completed
+from jobs.reports.asked import Asked, completed
 from jobs.reports.html import page
 from jobs.reports.junit import junit
 from jobs.reports.markdown import markdown

@@ -8,6 +8,7 @@ import pickle
 import random
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,13 +19,14 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from pyspark import cloudpickle
 
+from abox_ops.decide import Decider
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.spark import worker
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
 from jobs.store import Certificate, Store, numbering, open_store
-from jobs.store.schema import ALWAYS
-from jobs.upkeep import write_store
+from jobs.store.schema import ALWAYS, COMPLETION
+from jobs.upkeep import prepare, write_store
 from shiq.abox import abox_of
 from shiq.check import certify, index
 from shiq.check import open_store as open_session
@@ -43,6 +45,7 @@ from shiq.model import (
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
+from shiq.reasoner import create
 from shiq.verdict import Leftover, Verdict
 
 if TYPE_CHECKING:
@@ -146,12 +149,29 @@ def built(
     return open_store(path), told[0]
 
 
-def embedded(path: Path, ontology: Reading, sources: Sequence[object]) -> tuple[Store, Reading]:
-    """The store as `write_store` makes it, and what it was read from."""
+@dataclass(frozen=True)
+class Embedded:
+    """What the embedded writer makes: its store, what it was read from, and (size of what is kept, modules, shapes) of the
+    certificate by a model, if there is one."""
+
+    store: Store
+    given: Reading
+    certificate: tuple[int, int, int] | None
+
+
+def embedded(path: Path, ontology: Reading, sources: Sequence[object], *, completes: bool = True) -> Embedded:
     assert not len(ontology.abox)
     given = read_assertions(list(sources), ontology.tbox.signature, ontologies=ontology.ontologies, axioms=ontology.tbox.axioms)
     leftovers = (*ontology.leftovers, *given.leftovers)
-    return write_store(path, ontology.tbox, given.abox, leftovers=leftovers, ontologies=ontology.ontologies), given
+    decider = Decider(create("own"))
+    prepared = prepare(ontology.tbox, given.abox)
+    found = prepared.certified(decider.decide, lambda: False) if completes and len(given.abox) else None
+    prepared = found[0] if found else prepared
+    store = write_store(path, ontology.tbox, given.abox, leftovers=leftovers, ontologies=ontology.ontologies, prepared=prepared)
+    if found is None:
+        return Embedded(store, given, None)
+    modules = [m.module for m in found[1].modules]
+    return Embedded(store, given, (found[1].size, len(modules), decider.shapes(found[1].tbox, modules)))
 
 
 def rows(store: Store, name: str) -> dict[str, list[Any]]:
@@ -161,7 +181,8 @@ def rows(store: Store, name: str) -> dict[str, list[Any]]:
 
 def assert_equal(ours: Store, theirs: Store) -> None:
     """Equal row by row, in order, in every table and document."""
-    for name in ALWAYS:
+    assert ours.is_completed == theirs.is_completed
+    for name in (*ALWAYS, *(COMPLETION if theirs.is_completed else ())):
         assert rows(ours, name) == rows(theirs, name), name
     assert ours.index_document == theirs.index_document
     assert ours.leftovers == theirs.leftovers
@@ -170,10 +191,16 @@ def assert_equal(ours: Store, theirs: Store) -> None:
     assert len(ours) == len(theirs)
 
 
-def assert_same_answer(found: Built, ontology: Reading, given: Reading) -> None:
+def assert_same_answer(found: Built, ontology: Reading, theirs: Embedded) -> None:
     """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has them."""
-    result = certify([ontology.tbox], [given.abox], reasoner="own", max_conflicts=0)
-    certified, decided = found.certified, dict(result.evidence.decided)
+    certified = found.certified
+    assert found.is_completed == (theirs.certificate is not None)
+    if theirs.certificate:
+        assert (found.kept, certified.modules, certified.shapes) == theirs.certificate
+        assert certified.verdicts == {"consistent": certified.modules} and not certified.clashes
+        return
+    result = certify([ontology.tbox], [theirs.given.abox], reasoner="own", max_conflicts=0)
+    decided = dict(result.evidence.decided)
     assert decided.pop("contradictory") == certified.clashes
     assert decided == dict(certified.verdicts)
     assert result.statistics.modules == certified.modules
@@ -191,14 +218,21 @@ def write(path: Path, assertions: Iterable[Assertion]) -> Path:
 
 
 def compare(
-    session: SparkSession, tmp_path: Path, ontology: Reading, sources: Sequence[object], *, width: int, chunk_bytes: int = 2000
+    session: SparkSession,
+    tmp_path: Path,
+    ontology: Reading,
+    sources: Sequence[object],
+    *,
+    width: int,
+    chunk_bytes: int = 2000,
+    completes: bool = True,
 ) -> tuple[Store, Built]:
-    settings = Settings(width=width, chunk_bytes=chunk_bytes, reasoner="own")
+    settings = Settings(width=width, chunk_bytes=chunk_bytes, reasoner="own", completes=completes)
     ours, found = built(session, tmp_path / "spark", ontology, sources, settings)
-    theirs, given = embedded(tmp_path / "local", ontology, sources)
-    assert_equal(ours, theirs)
-    assert found.read.ledger == given.ledger
-    assert_same_answer(found, ontology, given)
+    theirs = embedded(tmp_path / "local", ontology, sources, completes=completes)
+    assert_equal(ours, theirs.store)
+    assert found.read.ledger == theirs.given.ledger
+    assert_same_answer(found, ontology, theirs)
     return ours, found
 
 
@@ -218,7 +252,7 @@ def one_random(session: SparkSession, seed: int, tmp_path: Path, monkeypatch: py
     width = random.Random(seed).choice([1, 2, 3, 5])
     monkeypatch.setattr(numbering, "RANGE", width)
     ontology, files = random_base(seed, tmp_path)
-    compare(session, tmp_path, ontology, files, width=width, chunk_bytes=300)
+    compare(session, tmp_path, ontology, files, width=width, chunk_bytes=300, completes=seed % 3 > 0)
 
 
 @pytest.mark.parametrize("seed", range(14))
@@ -243,6 +277,15 @@ def test_tasks_that_run_twice_change_nothing(seed: int, tmp_path: Path, monkeypa
 def test_nothing(tmp_path: Path) -> None:
     """No source, and a TBox without axioms."""
     compare(HERE, tmp_path, read_ontology([TBox()]), [], width=4)
+
+
+def test_more_than_one_task_may_hold_is_certified_by_ranges(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.nt", [ClassAssertion(Class("urn:Cat"), f"urn:{i}") for i in range(4)])
+    for most, name in ((4, "kept"), (3, "not")):
+        settings = Settings(width=2, reasoner="own", most_completed=most)
+        store, found = built(HERE, tmp_path / name, read_ontology([TBOX]), [file], settings)
+        assert store.is_completed == found.is_completed == (name == "kept")
+        assert found.certified.verdicts == {"consistent": 4}
 
 
 def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) -> None:
@@ -279,8 +322,7 @@ def test_the_clustered_numbering(seed: int, width: int, finish: int, tmp_path: P
         monkeypatch.setattr(module, name, value)
     settings = Settings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
     ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
-    theirs, _ = embedded(tmp_path / "local", ontology, [file])
-    assert_equal(ours, theirs)
+    assert_equal(ours, embedded(tmp_path / "local", ontology, [file]).store)
     assert ours.terms_of(ours.table("individuals").all()["node"]) != sorted(set(terms)), "it was clustered"
 
 
@@ -381,7 +423,7 @@ def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:
     abox = abox_of([ObjectPropertyAssertion(ObjectProperty("urn:owner"), "urn:rex", "urn:ann")])
     settings = Settings(width=2, reasoner="own")
     ours, _ = built(HERE, tmp_path / "spark", read_ontology([TBOX]), [turtle, lines, abox], settings)
-    theirs, _ = embedded(tmp_path / "local", read_ontology([TBOX]), [turtle, lines, abox])
+    theirs = embedded(tmp_path / "local", read_ontology([TBOX]), [turtle, lines, abox]).store
     assert set(ours.export()) == set(theirs.export()) and len(ours) == 5
 
 
@@ -401,7 +443,7 @@ def test_index_by_the_public_call(spark: SparkSession, tmp_path: Path) -> None:
     good = write(tmp_path / "good.nt", [*cats, *owners])
     result = index(tbox, good, tmp_path / "kg", engine="spark", reasoner="own")
     assert result.verdict is Verdict.CONSISTENT
-    theirs = index(tbox, good, tmp_path / "local", reasoner="own", criterion="clausal")
+    theirs = index(tbox, good, tmp_path / "local", reasoner="own")
     ours_, theirs_ = result.to_dict(), theirs.to_dict()
     for figures in (ours_["statistics"], theirs_["statistics"]):
         del figures["seconds"]

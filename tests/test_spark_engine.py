@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -22,23 +22,32 @@ from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.spark import SparkKnowledgeBase
 from jobs.evaluation.random_ontologies.kb import random_kb
-from jobs.spark import kernel
+from jobs.spark import facts, patching
 from jobs.spark.explaining import FarExplainer
-from jobs.spark.kernel import Plan, Watched, identities, insert, new_names
+from jobs.spark.facts import identities
+from jobs.spark.kernel import Watched, insert
+from jobs.spark.plan import Plan, new_names
+from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
+from jobs.store import open_store as open_opened
 from jobs.store.manifest import Manifest
+from jobs.store.schema import COMPLETION
 from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.check import index, open_store
 from shiq.model import (
     THING,
     Assertion,
+    AsymmetricObjectProperty,
     Axiom,
     Class,
     ClassAssertion,
+    DifferentIndividuals,
     DisjointClasses,
+    DisjointObjectProperties,
     FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
     NegativeDataPropertyAssertion,
     ObjectAllValuesFrom,
     ObjectComplementOf,
@@ -77,7 +86,7 @@ class Case:
     insertions: tuple[Assertion, ...]
 
 
-def plan_of(kb: LocalKnowledgeBase, insertions: Sequence[Assertion]) -> Plan | None:
+def plan_of(kb: LocalKnowledgeBase, insertions: Sequence[Assertion], criterion: str) -> Plan | None:
     """The plan of a batch that may be run in groups; None if it has to be run as one."""
     abox = abox_of(insertions)
     names = new_names(kb.base.names, (set(abox.classes), set(abox.object_properties), set(abox.data_properties)))
@@ -90,7 +99,7 @@ def plan_of(kb: LocalKnowledgeBase, insertions: Sequence[Assertion]) -> Plan | N
     negative = any(isinstance(a, NegativeDataPropertyAssertion) for a in abox.complex)
     if negative or any(isinstance(x, SubClassOf) for x in extra):
         return None
-    return Plan(no_store(), "", names, extra)
+    return Plan(no_store(), "", names, extra, Asking("own", "1g", None), criterion)
 
 
 @dataclass
@@ -101,7 +110,10 @@ class Run:
 
 
 def run(kb: LocalKnowledgeBase, insertions: Sequence[Assertion], plan: Plan) -> Run:
-    add_set, changed = insert(kb, abox_of(insertions), {}, plan)
+    if plan.criterion == "model":
+        add_set, _, changed = patching.patch(kb, abox_of(insertions), {}, plan)
+    else:
+        add_set, changed = insert(kb, abox_of(insertions), {}, plan)
     _ = len(add_set.modules), list(add_set.kept())
     ids = identities(add_set.found.graph, add_set.whole)
     return Run(add_set, frozenset(ids.tolist()), frozenset(ids[: len(changed)][changed].tolist()))
@@ -144,10 +156,10 @@ def described(add_sets: Sequence[LocalAddSet]) -> Mapping[str, object]:
     }
 
 
-def check(case: Case, groups: int, seed: int) -> tuple[int, int]:
+def check(case: Case, groups: int, seed: int, criterion: str = "clausal") -> tuple[int, int]:
     """Compares; how many runs were left, and how many there were at first. (0, 0) where the batch is to be run as one."""
     kb = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
-    plan = plan_of(kb, case.insertions)
+    plan = plan_of(kb, case.insertions, criterion)
     if plan is None:
         return 0, 0
     dice = random.Random(seed)
@@ -155,7 +167,10 @@ def check(case: Case, groups: int, seed: int) -> tuple[int, int]:
     for assertion in dict.fromkeys(case.insertions):
         parts.setdefault(dice.randrange(groups), []).append(assertion)
     runs = settled(kb, parts.values(), plan)
-    whole = kb.add_set(abox_of(case.insertions), abox_of([]))
+    if criterion == "model":
+        whole, _ = patching.patch_all(kb, abox_of(case.insertions), abox_of([]), plan)
+    else:
+        whole = kb.add_set(abox_of(case.insertions), abox_of([]))
     assert described([r.add_set for r in runs]) == described([whole])
     return len(runs), len(parts)
 
@@ -163,9 +178,10 @@ def check(case: Case, groups: int, seed: int) -> tuple[int, int]:
 # --- random knowledge bases --------------------------------------------------------------------------
 
 
-def sparse_case(seed: int) -> Case:
+def sparse_case(seed: int, *, calm: bool = False) -> Case:
     """Many individuals in small clusters that hang together loosely, and all that lets far things meet: bounds and what
-    they merge, universals that send, equalities, disjoint and inverse roles."""
+    they merge, universals that send, equalities, disjoint and inverse roles. ``calm``: bases are consistent more often, and roles
+    disjoint and asymmetric."""
     dice = random.Random(seed)
     names = [Class(f"urn:C{i}") for i in range(5)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(4)]
@@ -191,6 +207,7 @@ def sparse_case(seed: int) -> Case:
             FunctionalObjectProperty(dice.choice(properties)),
             SubObjectPropertyOf(role(), role()),
             SubClassOf(some, other),
+            *([DisjointObjectProperties((role(), role())), AsymmetricObjectProperty(role())] if calm else ()),
         ]
 
     axioms = [dice.choice(makers()) for _ in range(dice.randint(3, 6))]
@@ -204,14 +221,14 @@ def sparse_case(seed: int) -> Case:
         if pool and dice.random() < 0.4:
             first = dice.choice(pool)
         draw = dice.random()
-        if draw < 0.4:
+        if draw < (0.15 if calm else 0.4):
             name = dice.choice(names)
             return ClassAssertion(name if dice.random() < 0.7 else ObjectComplementOf(name), first)
         if draw < 0.45:
             return SameIndividual(first, second)
         return ObjectPropertyAssertion(dice.choice(properties), *((first, second) if dice.random() < 0.5 else (second, first)))
 
-    abox = [assertion() for _ in range(2 * count)]
+    abox = [assertion() for _ in range(count if calm else 2 * count)]
     insertions = [assertion(fresh) for _ in range(dice.randint(2, 8))]
     return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), tuple(insertions))
 
@@ -225,11 +242,21 @@ def test_groups_give_what_the_batch_gives() -> None:
     assert apart > 40 and joined > 40
 
 
-def test_groups_give_what_the_batch_gives_on_random_knowledge_bases() -> None:
+def test_groups_give_what_the_batch_gives_under_model() -> None:
+    apart = joined = 0
+    for seed in range(40):
+        left, first = check(sparse_case(seed, calm=True), 4, seed, "model")
+        apart += left > 1
+        joined += left < first
+    assert apart > 15 and joined > 15
+
+
+@pytest.mark.parametrize("criterion", ["clausal", "model"])
+def test_groups_give_what_the_batch_gives_on_random_knowledge_bases(criterion: str) -> None:
     apart = 0
     for seed in range(40):
         kb = random_kb(seed)
-        left, _ = check(Case(kb.tbox, kb.abox, kb.insertions), 3, seed)
+        left, _ = check(Case(kb.tbox, kb.abox, kb.insertions), 3, seed, criterion)
         apart += left > 1
     assert apart > 1
 
@@ -244,13 +271,22 @@ def test_groups_give_what_the_batch_gives_often() -> None:
 
 
 @pytest.mark.slow
+def test_groups_give_what_the_batch_gives_under_model_often() -> None:
+    for seed in range(1000, 3000):
+        check(sparse_case(seed, calm=seed % 3 > 0), 4, seed, "model")
+    for seed in range(1000, 2000):
+        kb = random_kb(seed)
+        check(Case(kb.tbox, kb.abox, kb.insertions), 3, seed, "model")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", ["counted ends", "I"])
 def test_what_groups_change_matters(monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
     """The cases above would find a certificate that forgets one kind of change. (What differs visibly, or is
     merged by a count, is in I as well: forgetting these alone makes no difference.)"""
     changed = Watched.changed
     if planted == "counted ends":
-        monkeypatch.setattr(kernel, "counted_roles", lambda calculus: frozenset())
+        monkeypatch.setattr(facts, "counted_roles", lambda calculus: frozenset())
     else:
         monkeypatch.setattr(Watched, "changed", lambda self, found: changed(self, replace(found, seen=found.seen[:0])))
     with pytest.raises(AssertionError):
@@ -271,6 +307,46 @@ def far_merges() -> Case:
 
 def test_merge_classes_that_change_far_away_join_groups() -> None:
     assert {check(far_merges(), 2, seed) for seed in range(8)} == {(1, 1), (1, 2)}
+
+
+def meetings() -> dict[str, Case]:
+    """Two insertions that are nothing by themselves, and contradict each other: about a pair, seen from either end; about what
+    is counted at an element that both have outside; and one that says more of an element that the other takes in."""
+    c, r, s = Class("urn:C"), ObjectProperty("urn:r"), ObjectProperty("urn:s")
+    one = TBox((DisjointObjectProperties((r, ObjectInverseOf(s))), SubClassOf(c, THING)))
+    two = TBox((InverseFunctionalObjectProperty(r), SubClassOf(c, THING)))
+    known = tuple(ClassAssertion(c, f"urn:{i}") for i in "xyb")
+    far_counted = sparse_case(91, calm=True)
+    return {
+        "seen": Case(one, known, (ObjectPropertyAssertion(r, "urn:x", "urn:y"), ObjectPropertyAssertion(s, "urn:y", "urn:x"))),
+        "counted": Case(
+            two,
+            (*known, DifferentIndividuals("urn:x", "urn:y")),
+            (ObjectPropertyAssertion(r, "urn:x", "urn:b"), ObjectPropertyAssertion(r, "urn:y", "urn:b")),
+        ),
+        "I": far_counted,
+    }
+
+
+_PLANTED: dict[str, tuple[object, str, object]] = {
+    "seen": (patching, "seen_ends", lambda patch: np.zeros(0, np.int64)),
+    "counted": (facts, "counted_roles", lambda calculus: frozenset()),
+    "I": (patching, "inside_of", lambda patch: np.zeros(len(patch.graph), np.bool_)),
+}
+
+
+@pytest.mark.parametrize("name", list(_PLANTED))
+def test_what_patches_change_matters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The groups meet; and each kind of change is needed for that."""
+    case = meetings()[name]
+
+    def run_all() -> set[tuple[int, int]]:
+        return {check(case, groups, seed, "model") for seed in (range(8) if name != "I" else [91]) for groups in (2, 4)}
+
+    assert name == "I" or run_all() == {(1, 1), (1, 2)}
+    monkeypatch.setattr(*_PLANTED[name])
+    with pytest.raises(AssertionError):
+        run_all()
 
 
 # --- with Spark --------------------------------------------------------------------------------------
@@ -342,6 +418,76 @@ def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path, more:
             assert first.a_add.frame().count() == len(first.a_add)  # type: ignore[attr-defined]
     finally:
         spark.conf.unset("spark.shiq.range")
+
+
+def same_answers(path: Path, insertions: Sequence[Assertion], engines: Sequence[str], criterion: str) -> list[Result]:
+    """The results of ``engines`` for one batch, which are equal."""
+    with open_store(path) as session:
+        results = [session.check(abox_of(insertions), engine=engine, criterion=criterion, **_SETTINGS) for engine in engines]
+        first = results[0]
+        for other in results[1:]:
+            assert answer(other) == answer(first)
+            assert sorted(other.modules) == sorted(first.modules)
+            assert Counter(other.a_add) == Counter(first.a_add)
+        return results
+
+
+_SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox")}
+
+
+@pytest.mark.spark
+def test_spark_patches_as_local_does(spark: SparkSession, tmp_path: Path) -> None:
+    """In groups; `auto` chooses it where N is stored; with deletions, and without N, in one task."""
+    case, store = chains(12), tmp_path / "kg"
+    assert index(case.tbox, abox_of(case.abox), store, **_SETTINGS).verdict is Verdict.CONSISTENT
+    spark.conf.set("spark.shiq.range", "8")
+    try:
+        found, _ = same_answers(store, case.insertions, ("spark", "local"), "auto")
+        assert found.evidence.criterion == "model" and found.conflicts
+        with open_store(store) as session:
+            session.check(abox_of(case.insertions), engine="spark", criterion="model", **_SETTINGS)
+            base = cast(SparkKnowledgeBase, session.knowledge_base("spark"))
+            assert base.figures is not None and 1 < base.figures.joints < base.figures.groups
+            less = [
+                session.check(abox_of(case.insertions), abox_of(case.abox[:2]), engine=engine, criterion="model", **_SETTINGS)
+                for engine in ("spark", "local")
+            ]
+            assert answer(less[0]) == answer(less[1])
+            assert session.check(None, abox_of(case.abox[:2]), engine="spark", **_SETTINGS).evidence.criterion == "clausal"
+    finally:
+        spark.conf.unset("spark.shiq.range")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seeds", [range(2, 4), pytest.param(range(4, 30), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_spark_patches_random_knowledge_bases(spark: SparkSession, tmp_path: Path, seeds: range) -> None:
+    used = 0
+    spark.conf.set("spark.shiq.range", "4")
+    try:
+        for seed in seeds:
+            kb = random_kb(seed)
+            if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), **_SETTINGS).verdict is Verdict.CONSISTENT:
+                found = same_answers(tmp_path / str(seed), kb.insertions, ("spark", "local", "memory"), "model")
+                used += bool(found[0].statistics.insertions)
+    finally:
+        spark.conf.unset("spark.shiq.range")
+    assert used
+
+
+@pytest.mark.spark
+def test_a_commit_by_spark_keeps_the_completion(spark: SparkSession, tmp_path: Path) -> None:
+    case = chains(3)
+    cats = [a for a in case.insertions if isinstance(a, ClassAssertion) and a.expression == Class("urn:Dog")]
+    for engine in ("local", "spark"):
+        index(case.tbox, abox_of(case.abox), tmp_path / engine, **_SETTINGS)
+        with open_store(tmp_path / engine) as session:
+            assert session.check(abox_of(cats[:1]), engine=engine, commit=True, **_SETTINGS).committed == 2
+    with open_opened(tmp_path / "local") as local, open_opened(tmp_path / "spark") as far:
+        assert far.is_completed
+        for name in COMPLETION:
+            assert {c: list(x) for c, x in far.table(name).all().items()} == {
+                c: list(x) for c, x in local.table(name).all().items()
+            }
 
 
 def test_conflicts_that_only_show_when_others_are_gone() -> None:

@@ -21,6 +21,7 @@ from jobs.store import Certificate, Store, certify, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.lock import writing as holding_the_lock
+from jobs.store.lookup import lookup_path
 from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ALWAYS, ROW_GROUP, term_hash
@@ -297,15 +298,16 @@ def test_what_is_no_store_is_said_with_a_remedy(tmp_path: Path) -> None:
         assert caught.value.remedy
 
 
-@pytest.mark.parametrize("change", ["drop", "truncate", "document"])
+@pytest.mark.parametrize("change", ["drop", "truncate", "drop lookup", "truncate lookup", "document"])
 def test_a_damaged_store_is_refused(tmp_path: Path, change: str) -> None:
     path = tmp_path / "kg"
     write_store(path, TEXT, chain(5))
     manifest = read_manifest(path)
-    table, document = path / manifest.tables["half_edges"].files[0].path, path / manifest.documents["tbox"].path
-    if change == "drop":
+    edges, document = manifest.tables["half_edges"].files[0], path / manifest.documents["tbox"].path
+    table = path / (lookup_path(edges) if "lookup" in change else edges.path)
+    if "drop" in change:
         table.unlink()
-    elif change == "truncate":
+    elif "truncate" in change:
         table.write_bytes(table.read_bytes()[:-9])
     else:
         document.write_bytes(document.read_bytes()[:-1] + b" ")

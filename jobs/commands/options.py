@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -38,7 +39,21 @@ def _share(context: click.Context, parameter: click.Parameter, value: str) -> fl
 
 
 class Commands(click.Group):
-    """A group that answers an unknown command with the nearest known one."""
+    """A group that answers an unknown command with the nearest known one. ``modules``: where commands are that are imported
+    when they are asked for, each under its own name there."""
+
+    def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._modules = modules or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._modules:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+        return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
@@ -125,8 +140,8 @@ criterion_option = click.option(
     type=Nearest(["auto", "clausal", "model", "definition7", "none"]),
     default="auto",
     show_default=True,
-    help="Which part of the data the check looks at: model (least: the model that certified the store is patched; engines local "
-    "and memory), clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
+    help="Which part of the data the check looks at: model (least: the model that certified the store is patched), "
+    "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
 )
 engine_option = click.option(
     "--engine",

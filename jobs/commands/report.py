@@ -23,8 +23,7 @@ def report(answer: Path, targets: tuple[str, ...], **files: str | None) -> int:
     shiq report verdict.json --html tonight.html --sarif tonight.sarif
     shiq report verdict.json --report reports/
     """
-    from jobs.reports import prepare, read_answer, target_of, write_reports
-    from jobs.reports.write import Target
+    from jobs.reports.write import Target, prepare, read_answer, target_of, write_reports
 
     asked = [target_of(name) for name in targets]
     asked += [Target(Path(name), FORMATS[key]) for key, name in files.items() if name]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+import shiq
 from jobs.files import json_text, write_whole
+from jobs.progress import ProgressLine
+from jobs.reports.asked import Asked, completed
+from jobs.text import result_text
+from shiq.verdict import EXIT_CODES
 
 
 def level(quiet: bool, verbose: bool) -> int:
@@ -23,3 +30,43 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
         click.echo(json_text(value), nl=False)
     else:
         write_whole(Path(target), json_text(value))
+
+
+def reports_to(names: Sequence[str]) -> Callable[[dict[str, Any]], None]:
+    """What writes the reports of an answer to ``names``; whether they can be written is found out first."""
+    if not names:
+        return lambda answer: None
+    from jobs.reports.write import prepare, target_of, write_reports
+
+    targets = [target_of(name) for name in names]
+    prepare(targets)
+    return partial(write_reports, targets=targets)
+
+
+def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
+    quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    reporting = reports_to(options.pop("reports"))
+    progress = ProgressLine(level(quiet, verbose))
+    try:
+        result = call({**options, "progress": progress})
+    finally:
+        progress.close()
+    if json_file != "-":
+        click.echo(result_text(result, verbose=verbose))
+    _pack(result, options)
+    answer = completed(result.to_dict(), asked, result.labels)
+    reporting(answer)
+    write_json(json_file, answer)
+    return EXIT_CODES[result.verdict]
+
+
+def _pack(result: shiq.Result, options: dict[str, Any]) -> None:
+    """Writes a reproducer of each disagreement of an audit into the current folder."""
+    if not result.disagreements:
+        return
+    from jobs.repro import of_disagreement, write
+
+    for found in result.disagreements:
+        packed = of_disagreement(found, options)
+        click.echo(f"packed: {write(packed, Path(packed.name))}; please report it (shiq repro run decides it again)", err=True)

@@ -36,7 +36,7 @@ class Names:
         return len(self.classes), len(self.object_properties), len(self.data_properties)
 
     def copy(self) -> Names:
-        return Names(*(Interner(x.values) for x in (self.classes, self.object_properties, self.data_properties)))
+        return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())
 
 
 class Base(Protocol):

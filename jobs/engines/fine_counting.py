@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from abox_ops.told import CompiledClause, bits
 from jobs.columns import Ints, contained, distinct, row_codes, unique
@@ -18,19 +17,30 @@ from jobs.engines.calculus import Calculus
 from jobs.engines.graph import Graph, flag_of, flags
 from jobs.engines.grouping import components
 from jobs.engines.labels import Bools
+from jobs.engines.remembered import Remembered
 from shiq.clause import AtLeast
 
 _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What one m-type clause sees of groups of elements. ``full``: the bound can be broken there; (``pair_group``,
-    ``pair_element``): ∪E, and what else has to be of one class with it where the bound can be broken."""
+class Edges:
+    """Role assertions from members, and the ``group`` that the member of each is in."""
 
-    full: Bools
-    pair_group: Ints
-    pair_element: Ints
+    source: Ints
+    role: Ints
+    target: Ints
+    group: Ints
+
+
+class _Overfull:
+    """What is known of one clause while classes grow, by element. ``elements``: those of a class over which it may be broken, as
+    it then may for good; ``hub``: one of the elements that became of one class by that, where nothing more can come from there,
+    else -1."""
+
+    def __init__(self, count: int, elements: Ints) -> None:
+        self.elements = flags(count, elements)
+        self.hub = np.full(count, -1, np.int64)
 
 
 class CountingView:
@@ -100,18 +110,28 @@ class CountingView:
 
 
 class FineCounts:
-    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes of the ``inside`` elements."""
+    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes of the ``inside`` elements.
+    ``view`` and ``remembered``: what earlier counts of the graph have left."""
 
-    def __init__(self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], inside: Bools) -> None:
+    def __init__(
+        self,
+        calculus: Calculus,
+        graph: Graph,
+        labels: Callable[[], Ints],
+        inside: Bools,
+        view: CountingView | None = None,
+        remembered: Remembered | None = None,
+    ) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._inside = inside
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = _NONE
         self._row = _NONE
-        self._view = CountingView(calculus)
-        self._known_unmet: dict[AtLeast, npt.NDArray[np.int8]] = {}
+        self._view = view or CountingView(calculus)
+        self._remembered = remembered or Remembered()
         self._within: dict[int, dict[int, bool]] = {}
         if calculus.space.m_type:
+            self._remembered.forget(graph, labels())
             self._merge()
 
     # --- labels and classes ------------------------------------------------------------------------
@@ -179,47 +199,69 @@ class FineCounts:
             code, member = self.pairs(new)
             kept = (code % 2 == 1) | ~self.inside(member)
             group = np.searchsorted(new, code[kept])
-            full = self._tally(clause, member[kept], group, len(new)).full
+            member = member[kept]
+            single = np.bincount(group, minlength=len(new))[group] == 1
+            full = self._full(clause, member[~single], group[~single], len(new))
+            full[group[single]] = ~self.is_within_alone(member[single], clause)
             known.update(zip(new.tolist(), (~full).tolist()))
         return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
 
     def is_within_alone(self, elements: Ints, clause: CompiledClause) -> Bools:
         """The same over each element by itself."""
-        return ~self._tally(clause, elements, np.arange(len(elements)), len(elements)).full
+        new = elements[self._remembered.of(clause, self.graph)[elements] < 0]
+        if len(new):
+            full = self._full(clause, new, np.arange(len(new)), len(new))
+            self._remembered.learn(clause, self.graph, new, full, self._labels())
+        found: Bools = self._remembered.of(clause, self.graph)[elements] == 0
+        return found
 
-    def _tally(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Tally:
-        """E and G of ``count`` groups, ``group[i]`` being that of ``members[i]``."""
-        graph = self.graph
-        graph.expand(members)
-        where = np.zeros(len(graph), np.int64)
-        where[members] = group
-        active = ~self._seen(members, lambda: self._view.decided_at_centre(clause))
+    def _full(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Bools:
+        """Over which of ``count`` groups ``clause`` may be broken, ``group[i]`` being that of ``members[i]``."""
+        active = self._active(clause, members)
         is_active = flags(count, group[active])
-        source, role, target = graph.half_edges(flags(len(graph), members))
-        at_active = flags(len(graph), members[active])[source]
-        counted = at_active & self.calculus.among(role, self.calculus.below(clause))
-        counted[counted] = ~self._seen(target[counted], lambda: self._view.denied(clause.branch_body))
-        pair_group, pair_element = _pairs(where[source[counted]], target[counted])
-        everyone = np.bincount(pair_group, minlength=count)
-        own = np.zeros(count, np.int64)
-        below = self.calculus.below(clause)
-        np.maximum.at(own, group, self._needed(members, [a for a in self._at_least() if a.role in below]))
-        known = everyone + own
-        full = is_active & (known > clause.n)
-        asked_group, asked_element, takers = self._asking(clause, members, group, count, (source, role, target), where)
+        if not active.any():
+            return is_active
+        chosen = is_active[group]
+        members, group, active = members[chosen], group[chosen], active[chosen]
+        edges = self._edges(members, group)
+        counted = self._counted(clause, members[active], edges)
+        pair_group, pair_element = _pairs(edges.group[counted], edges.target[counted])
+        known = np.bincount(pair_group, minlength=count) + self._own(clause, members, group, count)
+        full: Bools = is_active & (known > clause.n)
+        asked, takers = self._asked(clause, members, group, count, edges)
         if takers.any():
             children = np.bincount(group, self._needed(members, self._at_least()), minlength=count).astype(np.int64)
+            asked_group, asked_element = _pairs(edges.group[asked], edges.target[asked])
             more = ~_contained(asked_group, asked_element, pair_group, pair_element)
             extra = np.bincount(asked_group[more], minlength=count)
             full |= is_active & takers & (known + children + extra > clause.n)
-        alone = own[asked_group] == 0
-        near = at_active & (own[where[source]] > 0)
-        together = [
-            (pair_group, pair_element),
-            (asked_group[alone], asked_element[alone]),
-            (where[source[near]], target[near]),
-        ]
-        return Tally(full, np.concatenate([g for g, _ in together]), np.concatenate([e for _, e in together]))
+        return full
+
+    def _active(self, clause: CompiledClause, members: Ints) -> Bools:
+        """Which members leave ``clause`` open."""
+        return ~self._seen(members, lambda: self._view.decided_at_centre(clause))
+
+    def _edges(self, members: Ints, group: Ints) -> Edges:
+        graph = self.graph
+        graph.expand(members)
+        source, role, target = graph.half_edges(flags(len(graph), members))
+        where = np.zeros(len(graph), np.int64)
+        where[members] = group
+        return Edges(source, role, target, where[source])
+
+    def _counted(self, clause: CompiledClause, active: Ints, edges: Edges) -> Bools:
+        """Which ``edges`` make E of the ``active`` members."""
+        found = self.calculus.among(edges.role, self.calculus.below(clause))
+        found = found & flags(len(self.graph), active)[edges.source]
+        found[found] = ~self._seen(edges.target[found], lambda: self._view.denied(clause.branch_body))
+        return found
+
+    def _own(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Ints:
+        """How many witnesses of its own a member of each group may have below the role of ``clause``, at most."""
+        below = self.calculus.below(clause)
+        own = np.zeros(count, np.int64)
+        np.maximum.at(own, group, self._needed(members, [a for a in self._at_least() if a.role in below]))
+        return own
 
     def _at_least(self) -> list[AtLeast]:
         return list(dict.fromkeys(self.calculus.space.at_least.values()))
@@ -239,15 +281,11 @@ class FineCounts:
         found = self._has(need, elements)
         if need.n > 1 or not found.any():
             return found
-        known = self._known_unmet.get(need)
-        if known is None or len(known) < len(self.graph):
-            more = np.full(len(self.graph) - (0 if known is None else len(known)), -1, np.int8)
-            known = self._known_unmet[need] = more if known is None else np.concatenate([known, more])
         asked = elements[found]
-        new = asked[known[asked] < 0]
+        new = asked[self._remembered.of(need, self.graph)[asked] < 0]
         if len(new):
-            known[new] = ~self._is_met(need, new)
-        found[found] = known[asked] == 1
+            self._remembered.learn(need, self.graph, new, ~self._is_met(need, new), self._labels())
+        found[found] = self._remembered.of(need, self.graph)[asked] == 1
         return found
 
     def _is_met(self, need: AtLeast, elements: Ints) -> Bools:
@@ -261,21 +299,17 @@ class FineCounts:
         found: Bools = flags(len(self.graph), source[met])[elements]
         return found
 
-    def _asking(
-        self, clause: CompiledClause, members: Ints, group: Ints, count: int, edges: tuple[Ints, Ints, Ints], where: Ints
-    ) -> tuple[Ints, Ints, Bools]:
-        """(group, neighbour) for those that may take a member for their witness and so become its S-neighbours, and which groups
+    def _asked(self, clause: CompiledClause, members: Ints, group: Ints, count: int, edges: Edges) -> tuple[Bools, Bools]:
+        """Which ``edges`` lead to those that may take a member for their witness and so become its S-neighbours, and which groups
         may be taken at all."""
         below = self.calculus.below(clause)
-        atoms = [a for a in self._at_least() if a.role.inverse in below]
         takers = np.zeros(count, np.bool_)
+        asked = np.zeros(len(edges.source), np.bool_)
+        atoms = [a for a in self._at_least() if a.role.inverse in below]
         if not atoms:
-            return _NONE, _NONE, takers
-        source, _, target = edges
-        apart = source != target
-        groups, neighbours = _pairs(where[source[apart]], target[apart])
-        asked = np.zeros(len(groups), np.bool_)
-        others = unique(neighbours)
+            return asked, takers
+        apart = edges.source != edges.target
+        others = unique(edges.target[apart])
         for atom in atoms:
             bit = 0 if atom.filler is None else 1 << self.calculus.tbox.atom_ids[atom.filler]
             may_be = ~self._seen(members, lambda b=bit: self._view.denied(b))  # type: ignore[misc]
@@ -283,8 +317,8 @@ class FineCounts:
             takers |= taken
             unmet = self._unmet(atom, others)
             if unmet.any():
-                asked |= taken[groups] & unmet[np.searchsorted(others, neighbours)]
-        return groups[asked], neighbours[asked], takers
+                asked |= taken[edges.group] & flags(len(self.graph), others[unmet])[edges.target]
+        return asked & apart, takers
 
     # --- merging -----------------------------------------------------------------------------------
 
@@ -293,26 +327,52 @@ class FineCounts:
 
         Stops because classes only grow together.
         """
-        inside = np.flatnonzero(self._inside)
-        queue = inside
-        while len(queue):
-            here = flags(len(self._class), queue)[self._class] & self._inside
-            members = np.flatnonzero(here)
-            group = np.searchsorted(queue, self._class[members])
-            first, second = [_NONE], [_NONE]
-            for clause in self.calculus.space.m_type:
-                tally = self._tally(clause, members, group, len(queue))
-                kept = tally.full[tally.pair_group] & self.inside(tally.pair_element)
-                groups, elements = tally.pair_group[kept], tally.pair_element[kept]
-                hub = np.zeros(len(queue), np.int64)
-                hub[groups] = elements
-                first.append(hub[groups])
-                second.append(elements)
-            queue = self._union(np.concatenate(first), np.concatenate(second))
+        members = np.flatnonzero(self._inside)
+        if not len(members):
+            return
+        clauses = self.calculus.space.m_type
+        states = {clause: _Overfull(len(self._class), members[~self.is_within_alone(members, clause)]) for clause in clauses}
+        group, count = np.arange(len(members)), len(members)
+        are_alone = True
+        while count:
+            ties = []
+            for clause, state in states.items():
+                full = flags(count, group[state.elements[members]])
+                if not are_alone:
+                    open_ = ~full[group]
+                    full |= self._full(clause, members[open_], group[open_], count)
+                chosen = full[group]
+                ties.append(self._ties(clause, members[chosen], group[chosen], count, state))
+            grown = self._union(ties)
+            members = np.flatnonzero(flags(len(self._class), grown)[self._class] & self._inside)
+            group, count, are_alone = np.searchsorted(grown, self._class[members]), len(grown), False
         self._within.clear()
 
-    def _union(self, first: Ints, second: Ints) -> Ints:
+    def _ties(self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull) -> tuple[Ints, Ints]:
+        """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over all of these groups: ∪E, and
+        what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour."""
+        state.elements[members] = True
+        own = self._own(clause, members, group, count) > 0
+        done = own[group] & (state.hub[members] >= 0)
+        rest, rest_group = members[~done], group[~done]
+        active, edges = rest[self._active(clause, rest)], self._edges(rest, rest_group)
+        chosen = self._counted(clause, active, edges)
+        chosen |= own[edges.group] & flags(len(self.graph), active)[edges.source]
+        if not own.all():
+            # Whether a group may be taken is asked of all of its members: none is done where there are no witnesses of its own.
+            asked, _ = self._asked(clause, rest, rest_group, count, edges)
+            chosen |= asked & ~own[edges.group]
+        chosen &= self.inside(edges.target)
+        groups = np.concatenate([edges.group[chosen], group[done]])
+        elements = np.concatenate([edges.target[chosen], state.hub[members[done]]])
+        hub = np.full(count, -1, np.int64)
+        hub[groups] = elements
+        state.hub[members[own[group]]] = hub[group[own[group]]]
+        return hub[groups], elements
+
+    def _union(self, pairs: list[tuple[Ints, Ints]]) -> Ints:
         """Unites; the classes that grew."""
+        first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
         before = self._class
         apart = before[first] != before[second]
         first, second = first[apart], second[apart]

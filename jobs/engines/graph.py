@@ -76,6 +76,7 @@ class Graph:
         self.different["inserted"] = np.zeros(0, np.bool_)
         self.rare = Rare([], [], [])
         self._mapped: tuple[Ints, Ints, Ints] | None = None
+        self._is_joined = False
         self.asserted_complex: list[tuple[int, int, Assertion]] = []
 
     def __len__(self) -> int:
@@ -151,6 +152,7 @@ class Graph:
     def join(self, first: Ints, second: Ints) -> Ints:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
         self._mapped = None
+        self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
         self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
@@ -186,6 +188,8 @@ class Graph:
 
     def expand(self, reps: Ints) -> None:
         """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
+        if not self._is_joined and self.expanded[reps].all():
+            return
         self.gather(reps)
         todo = self.peers(reps)
         todo = todo[~self.expanded[todo]]

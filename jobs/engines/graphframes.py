@@ -1,11 +1,13 @@
 """The engine `graphframes`: individuals as vertices, role assertions as edges, the add set by message passing.
 
-Told literals, the closures of both criteria, equal individuals and modules are worked out over the whole graph by GraphFrames,
-each with a certificate (`jobs.graphframes.certificate`). What an add set is written out as, the columns of `local` do.
+Told literals, the closures of `clausal` and `definition7`, told⁺ of a patch (`model`), equal individuals and modules are worked
+out over the whole graph by GraphFrames, each with a certificate (`jobs.graphframes.certificate`). What an add set is written out
+as, and the border rules of a patch, the columns of `local` do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +15,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from abox_ops.engine import Decide
 from jobs.columns import Columns, Ints, is_in, unique
 from jobs.engines.base import LessBase, StoreBase, array_base
 from jobs.engines.calculus import Calculus
@@ -22,6 +25,8 @@ from jobs.engines.index import Index, stored_index
 from jobs.engines.labels import EMPTY_ID
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.patch import Named, Patch
 from jobs.engines.published import everything
 from jobs.engines.touched import Touched, touched_by
 from jobs.engines.whole import Whole
@@ -30,12 +35,14 @@ from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import frame, rows_of
 from jobs.graphframes.index import build_index
+from jobs.graphframes.patching import MessagePatch
 from jobs.graphframes.published import published
 from jobs.graphframes.rules import label_text
 from jobs.graphframes.world import World
 from jobs.store import Store
 from shiq.abox import ABox
-from shiq.model import TBox
+from shiq.model import Class, SubClassOf, TBox
+from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
 
 
@@ -111,7 +118,29 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                 closed = Clausal(index, world, touched).run()
             found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)
             found.kept_labels = calculus.table.visible(found.labels)
-        return GraphFramesAddSet(calculus, index, whole, self.roles, found, self.spark)
+        return self._add_set(calculus, whole, found)
+
+    def patch_with(
+        self,
+        whole: Whole,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        decide: Decide,
+        is_over: Callable[[], bool],
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """See `LocalKnowledgeBase.patch_with`."""
+        with running(self.spark, len(self) + whole.insertions):
+            return super().patch_with(whole, calculus, added, decide, is_over)
+
+    def _new_patch(
+        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+    ) -> Patch:
+        grown = len(calculus.tbox.clauses) > len(self.index.simplified.clauses.clauses)
+        world = self._world(graph.whole, calculus, grown=grown)
+        return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world)
+
+    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> GraphFramesAddSet:
+        return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
 
     def _world(self, whole: Whole, calculus: Calculus, *, grown: bool) -> World:
         """A ∪ A⁺ with the told literals of A."""

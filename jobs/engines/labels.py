@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.irrelevance import Irrelevance, Open
 from abox_ops.told import EMPTY, Label, LabelSpace, clashes, join
-from jobs.columns import Ints, distinct, row_codes, unique
+from jobs.columns import TINY, Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -25,8 +25,9 @@ _CAPACITY = 1 << 24
 
 def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
     """``value`` of each key, asked once per distinct one."""
-    if not len(keys):
-        return keys
+    if len(keys) <= TINY:
+        values = {key: value(key) for key in sorted(set(keys.tolist()))}
+        return np.array([values[key] for key in keys.tolist()], np.int64)
     found, inverse, _ = distinct(keys)
     return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
 
@@ -43,6 +44,7 @@ class LabelTable:
         self._joined: dict[int, int] = {}
         self._closed: dict[int, int] = {}
         self._visible: dict[int, int] = {}
+        self._masked: dict[tuple[int, int], int] = {}
         self._clashing: dict[int, int] = {}
 
     def id(self, label: Label) -> int:
@@ -75,9 +77,7 @@ class LabelTable:
     def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
         pairs, inverse = combinations(ids, mask)
-        labels = self.labels
-        found = [self.id((labels[i][0] & masks[m], labels[i][1] & masks[m])) for i, m in pairs]
-        return np.array(found, np.int64)[inverse]
+        return np.array([self._without_others(i, masks[m]) for i, m in pairs], np.int64)[inverse]
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""
@@ -111,6 +111,13 @@ class LabelTable:
         for turn in range(int(length.max())):
             row = first[length > turn] + turn
             found[target[row]] = self.join(found[target[row]], received[row])
+        return found
+
+    def _without_others(self, i: int, mask: int) -> int:
+        found = self._masked.get((i, mask))
+        if found is None:
+            label = self.labels[i]
+            found = self._masked[i, mask] = self.id((label[0] & mask, label[1] & mask))
         return found
 
     def _join(self, key: int) -> int:
@@ -181,7 +188,9 @@ class RoleCalculus:
 
 def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
     """The distinct rows of ``columns``, and which of them each row is."""
-    if not len(columns[0]):
-        return [], columns[0]
+    if len(columns[0]) <= TINY:
+        rows = list(zip(*(column.tolist() for column in columns)))
+        rank = {row: i for i, row in enumerate(sorted(set(rows)))}
+        return list(rank), np.array([rank[row] for row in rows], np.int64)
     _, inverse, example = distinct(row_codes(*columns))
     return list(zip(*(column[example].tolist() for column in columns))), inverse

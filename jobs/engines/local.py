@@ -13,7 +13,7 @@ Equal to `jobs.engines.memory` on every input; what is done per signature is `ab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
@@ -98,32 +98,51 @@ class LocalKnowledgeBase:
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
+        known = self._completion
+        if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
+            after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
         return after._patch(after.whole(insertions), decide, is_over)
 
     def _patch(self, whole: Whole, decide: Decide, is_over: Callable[[], bool]) -> tuple[LocalAddSet, Sequence[Answer]]:
-        index, added = self.index, self._brought(whole)
-        simplified = self._simplified(added)
-        calculus = self._calculus(simplified, MODEL, whole.names)
+        added = self._brought(whole)
+        return self.patch_with(whole, self._calculus(self._simplified(added), MODEL, whole.names), added, decide, is_over)
+
+    def patch_with(
+        self,
+        whole: Whole,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        decide: Decide,
+        is_over: Callable[[], bool],
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
         outside = self._outside(decide, is_over)
-        graph = Graph(whole, self.roles, index.equal, index.labels.of, outside.classes)
-        known = index.simplified.clauses.atom_ids
+        graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
+        known = self.index.simplified.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
         def name(found: Found) -> Sequence[NamedModule]:
-            return LocalAddSet(calculus, index, whole, self.roles, found).modules
+            return self._add_set(calculus, whole, found).modules
 
-        patch = Patch(index, calculus, graph, touched_by(whole, self.roles), outside, name, absent)
+        patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
         found = patched(patch, decide, is_over)
-        return LocalAddSet(
-            calculus, index, whole, self.roles, patch.found(), clauses=patch.tbox, decided=found.modules, patch=patch
-        ), found.answers
+        add_set = self._add_set(calculus, whole, patch.found())
+        return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
+
+    def _new_patch(
+        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+    ) -> Patch:
+        return Patch(self.index, calculus, graph, touched, outside, name, absent)
+
+    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> LocalAddSet:
+        return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
         """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
-        if self._completions:
-            return self._completions[0]
-        outside = self._stored_completion or self.certified(decide, is_over).completion
+        if self._completion is not None:
+            return self._completion
+        outside = self.certified(decide, is_over).completion
         if not is_over():
             self._completions.append(outside)
         return outside
@@ -137,7 +156,11 @@ class LocalKnowledgeBase:
     @property
     def is_completed(self) -> bool:
         """Whether N is known already."""
-        return bool(self._completions) or self._stored_completion is not None
+        return self._completion is not None
+
+    @property
+    def _completion(self) -> OutsideCompletion | None:
+        return self._completions[0] if self._completions else self._stored_completion
 
     def certified(self, decide: Decide, is_over: Callable[[], bool]) -> Certified:
         """(T, A) by itself, and N."""
@@ -149,7 +172,7 @@ class LocalKnowledgeBase:
 
     def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
         """What was ``found`` on a ``graph`` of A alone."""
-        return LocalAddSet(self.index.calculus, self.index, graph.whole, self.roles, found)
+        return self._add_set(self.index.calculus, graph.whole, found)
 
     def whole(self, insertions: ABox) -> Whole:
         """The base beside what ``insertions`` bring."""
@@ -196,7 +219,7 @@ class LocalKnowledgeBase:
                 found = Published(index, simplified, calculus, graph, old, touched).run()
             else:
                 found = everything(index, calculus, graph, touched)
-        return LocalAddSet(calculus, index, whole, self.roles, found)
+        return self._add_set(calculus, whole, found)
 
     def closure(self, whole: Whole) -> Clausal | None:
         """The closure of the clausal criterion for ``whole``, not run yet; None where ``whole`` brings clauses of its own."""
@@ -217,13 +240,16 @@ class LocalKnowledgeBase:
 
     def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""
-        index = self.index
         classes = unique(whole.inserted["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        # A name that is an atom already changes neither clauses nor atoms.
+        return [x for x in brought if x not in self._vocabulary]
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[SubClassOf | Class]:
+        """That of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
+        index = self.index
         atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
-        known = {*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))}
-        return [x for x in brought if x not in known]
+        return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
     def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""

@@ -17,12 +17,13 @@ from abox_ops.told import CompiledClause, Label, clashes
 from jobs.columns import Columns, Ints, contained, row_codes, unique
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
-from jobs.engines.fine_counting import FineCounts
+from jobs.engines.fine_counting import CountingView, FineCounts
 from jobs.engines.graph import Graph, flag_of, flags, longer
 from jobs.engines.index import Index
 from jobs.engines.labels import EMPTY_ID, Bools, by_distinct, combinations
 from jobs.engines.open_assertions import OpenAssertions
 from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.remembered import Remembered
 from jobs.engines.saturation import combine, saturate
 from jobs.engines.touched import Touched
 from jobs.rows import DIFFERENT, SAME
@@ -60,6 +61,9 @@ class Patch(OpenAssertions):
         self._first: Ints | None = None
         self._unmet_heads: dict[tuple[int, int, int], int] = {}
         self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
+        self._view = CountingView(calculus)
+        #: With the labels that are guessed without triggers, and with those that hold.
+        self._counted_before, self._counted = Remembered(), Remembered()
         self._asked: Sequence[NamedModule] | None = None
         self._rows: tuple[Columns, Columns] | None = None
 
@@ -167,7 +171,8 @@ class Patch(OpenAssertions):
         names = sum(1 << i for i, atom in enumerate(calculus.tbox.atoms) if isinstance(atom, str))
         bounded = [c for c in calculus.space.m_type if c.head & names]
         if bounded and len(elements):
-            counts = FineCounts(calculus, graph, self.labels, np.zeros(len(graph), np.bool_))
+            nobody = np.zeros(len(graph), np.bool_)
+            counts = FineCounts(calculus, graph, self.labels, nobody, self._view, self._counted_before)
             for c in bounded:
                 broken = np.flatnonzero(~counts.is_within_alone(elements, c))
                 at.append(broken)
@@ -218,7 +223,7 @@ class Patch(OpenAssertions):
         while True:
             self._saturate()
             self._assume()
-            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside)
+            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
             self._sync()
             grown, unassumed = self._crossings()
             grown = unique(np.concatenate([grown, self._start()]))

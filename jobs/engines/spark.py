@@ -11,28 +11,30 @@ import atexit
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from abox_ops.decide import Decider
-from abox_ops.engine import AddSet
+from abox_ops.engine import MODEL, AddSet, Decide
 from abox_ops.shapes import Shapes
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.patch import Patch
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.checking.base import Base, Found
-from shiq.checking.deciding import unmatched_deletions
+from shiq.checking.deciding import inconsistent_groups, unmatched_deletions
 from shiq.checking.inputs import catalog_of
 from shiq.checking.options import Clock, Options
+from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
 from shiq.place import Place
-from shiq.reasoner.protocol import Answer
+from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox
 
@@ -83,6 +85,18 @@ class SparkKnowledgeBase:
         """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
         return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
 
+    @property
+    def is_completed(self) -> bool:
+        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        return self.local.is_completed
+
+    def patched(
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`; on the driver."""
+        found, answers = self.local.patched(insertions, deletions, decide, is_over)
+        return cast(AddSet, found), answers
+
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """See `abox_ops.engine.KnowledgeBase.absent`; on the driver."""
         return self.local.absent(deletions, most)
@@ -122,8 +136,8 @@ class SparkKnowledgeBase:
         clock: Clock,
     ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
         from jobs.spark.checking import Figures, batch_of, decided, planned
-        from jobs.spark.deciding import Asking
         from jobs.spark.reading import read_batch
+        from jobs.spark.reasoners import Asking
         from jobs.spark.worker import StoreKey
 
         store = self._stored(base)
@@ -139,7 +153,8 @@ class SparkKnowledgeBase:
         if removed is not None:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
-        plan = planned(self.local, key, added, gone, criterion=options.criterion)
+        asking = Asking(options.reasoner, options.heap, options.timeout)
+        plan = planned(self.local, key, added, gone, criterion=options.criterion, asking=asking)
         batch, run = batch_of(session, plan, added, gone, _last_node(store))
         self._held.append(batch)
         clock.stage("reading the batch")
@@ -149,9 +164,8 @@ class SparkKnowledgeBase:
         closed = batch.close()
         total = closed.total
         clock.stage("add set")
-        asking = Asking(options.reasoner, options.heap, options.timeout)
         told("deciding shapes", 0, 0)
-        answers, bad = decided(batch, closed, asking)
+        answers, bad = decided(batch, closed)
         clock.stage("deciding")
         self.figures = Figures(
             closed.rounds,
@@ -165,11 +179,11 @@ class SparkKnowledgeBase:
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
         if refuted and options.max_conflicts:
-            explained = _Explaining(self.local, base, batch, closed, asking, answers, bad)
+            explained = _Explaining(self.local, base, batch, closed, answers, bad)
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
-            SparkAddSet(batch, closed, self.local, self),
+            SparkAddSet(batch, closed, self.local, self, decider, gone is not None),
             _Modules(batch, closed, self, total.contradictory + total.modules),
             total.modules,
             total.contradictory,
@@ -249,6 +263,21 @@ class SparkAddSet:
     closed: Closed
     local: LocalKnowledgeBase
     owner: SparkKnowledgeBase
+    decider: Decider
+    deletes: bool
+
+    @property
+    def patch(self) -> Patch | None:
+        """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
+        None under other criteria, with deletions, or if it is not accepted here."""
+        from jobs.spark.rows import abox_of_rows
+
+        if self.batch.plan.criterion != MODEL or self.deletes:
+            return None
+        rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
+        found, answers = self.local.patched(abox_of_rows(rows), ABox(), self.decider.decide, lambda: False)
+        accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
+        return found.patch if accepted else None
 
     @property
     def insertions(self) -> int:
@@ -307,7 +336,6 @@ class _Explaining:
     base: Base
     batch: Batch
     closed: Closed
-    asking: Any
     answers: Decided
     bad: set[int]
     conflicts: Sequence[Any] = ()
@@ -325,15 +353,26 @@ class _Explaining:
         def left() -> float | None:
             return None if deadline is None else max(0.01, deadline - time.monotonic())
 
-        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-            found = cast(AddSet, self.local.add_set(abox_of(part), deletions, options.criterion))
-            modules = [m.module for m in found.modules]
-            self._remember(quiet, found)
-            answers = quiet.decide(found.tbox, modules, left())
-            refuted = [m for m, a in zip(found.modules, answers) if a.verdict is Verdict.INCONSISTENT]
-            return found, [*found.contradictory, *(tuple(i for e in m.elements for i in e) for m in refuted)]
+        def is_over() -> bool:
+            return deadline is not None and time.monotonic() > deadline
 
-        add_set, groups = check(here)
+        def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+            return quiet.decide(tbox, modules, left())
+
+        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+            found: AddSet
+            answers: Sequence[Answer]
+            if options.criterion == MODEL:
+                patch, answers = self.local.patched(abox_of(part), deletions, decide, is_over)
+                found = cast(AddSet, patch)
+            else:
+                found = cast(AddSet, self.local.add_set(abox_of(part), deletions, options.criterion))
+                modules = [m.module for m in found.modules]
+                self._remember(quiet, found)
+                answers = decide(found.tbox, modules)
+            explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+            return found, inconsistent_groups(found, answers)
+
         explainer = FarExplainer(
             self.base.tbox,
             quiet,
@@ -343,6 +382,7 @@ class _Explaining:
             options.progress,
             elsewhere=self._elsewhere,
         )
+        add_set, groups = check(here)
         self.conflicts = explainer.run(sorted(here, key=repr), add_set, groups)
         self.unexplained, self.complete = explainer.unexplained, explainer.complete
 
@@ -386,5 +426,5 @@ class _Explaining:
         if set(self.closed.joint.values()) <= self.bad:
             return []
         closed = self.batch.close_without(self.closed, rows_of(abox_of(removed)))
-        _, bad = decided(self.batch, closed, self.asking)
+        _, bad = decided(self.batch, closed)
         return self._fetched(closed, bad)

@@ -78,6 +78,9 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
     lacks: dict[str, Columns] = {}
     for name, table in batch.tables.items():
         rows = dict(table.columns)
+        if not len(table):
+            has[name] = lacks[name] = rows
+            continue
         theirs = base.table(name).rows_of(rows["node"])
         if name == "data_assertions":
             rows["literal"] = _in_base(base, batch, rows, theirs)
@@ -206,7 +209,7 @@ class Whole:
         return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        found = self.base.nodes_of(terms)
+        found = self.base.nodes_of(terms) if terms else np.zeros(0, np.int64)
         if (found < 0).any():
             fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
             for i in np.flatnonzero(found < 0).tolist():
@@ -229,7 +232,7 @@ def _looked_up(ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V]) -> l
     """``old`` of the ids below `FRESH`, ``new`` at those from it on."""
     is_new = ids >= FRESH
     if not is_new.any():
-        return old(ids)
+        return old(ids) if len(ids) else []
     own = [new[i] for i in (ids[is_new] - FRESH).tolist()]
     if len(own) == len(ids):
         return own

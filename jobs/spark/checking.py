@@ -18,25 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import shiq
+from abox_ops.engine import MODEL
 from jobs.engines.base import Names
 from jobs.engines.index import vocabulary_of
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
-from jobs.spark.deciding import Asking, Decided, collected, consistent_shapes, decide
-from jobs.spark.kernel import (
-    CLAUSES,
-    DELETED,
-    SHAPE,
-    SUMMARY,
-    Plan,
-    Summary,
-    kept_of,
-    modules_of,
-    new_names,
-    run_group,
-)
+from jobs.spark.deciding import Decided, answered, collected, consistent_shapes, decide
+from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, modules_of, run_group
 from jobs.spark.kernel import DDL as RECORDS
+from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
+from jobs.spark.reasoners import Asking
 from jobs.spark.rounds import grouped, meeting, range_width, united
 from jobs.spark.worker import StoreKey
 from jobs.store.values import decode, encode
@@ -226,7 +218,9 @@ _MEMBERS = pa.schema([("shape", pa.string()), ("members", pa.list_(pa.string()))
 # --- making a batch -------------------------------------------------------------------------------
 
 
-def planned(local: LocalKnowledgeBase, key: StoreKey, added: BatchRows, removed: BatchRows | None, *, criterion: str) -> Plan:
+def planned(
+    local: LocalKnowledgeBase, key: StoreKey, added: BatchRows, removed: BatchRows | None, *, criterion: str, asking: Asking
+) -> Plan:
     """What every task has to know; see `jobs.spark.kernel`."""
     names = new_names(local.base.names, added.names)
     known: Names = local.base.names.copy()
@@ -237,12 +231,13 @@ def planned(local: LocalKnowledgeBase, key: StoreKey, added: BatchRows, removed:
     brought = vocabulary_of(known, classes, added.others.complex, local.roles)
     extra = tuple(x for x in brought if x not in set(local.index.extra))
     whole = (
-        criterion != "clausal"
+        criterion not in ("clausal", MODEL)
+        or (criterion == MODEL and not local.is_completed)
         or removed is not None
         or any(isinstance(x, SubClassOf) for x in extra)
         or any(isinstance(a, NegativeDataPropertyAssertion) for a in added.others.complex)
     )
-    return Plan(key, "", names, () if whole else extra, criterion, whole)
+    return Plan(key, "", names, () if whole else extra, asking, criterion, whole)
 
 
 def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> tuple[Batch, str]:
@@ -278,13 +273,16 @@ def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRo
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def decided(batch: Batch, closed: Closed, asking: Asking) -> tuple[Decided, set[int]]:
+def decided(batch: Batch, closed: Closed) -> tuple[Decided, set[int]]:
     """What the reasoners say of the shapes; and the joint groups that are contradictory or have an inconsistent module."""
     total = closed.total
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}
     if not total.modules:
         return Decided({}, {}, (), {}), bad
-    answers = decide(closed.records, closed.clauses, asking, batch.tasks).persist()
+    if batch.plan.criterion == MODEL:
+        answers = answered(closed.records).persist()
+    else:
+        answers = decide(closed.records, closed.clauses, batch.plan.asking, batch.tasks).persist()
     try:
         found = collected(answers)
         if found.inconsistent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import pickle
 import time
@@ -16,10 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.kernel import SHAPE
+from jobs.spark.reasoners import Asking, reasoner_of
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
-from shiq.reasoner import create
-from shiq.reasoner.protocol import Answer, Reasoner
+from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
 
 DDL = "shape string, modules bigint, verdict string, reason string, used string"
@@ -28,15 +27,6 @@ _SCHEMA = pa.schema(
 )
 #: More consistent shapes than this are decided again where they are needed.
 MOST_REMEMBERED = 200_000
-
-
-@dataclass(frozen=True)
-class Asking:
-    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit."""
-
-    reasoner: str
-    heap: str
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +50,19 @@ def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> Da
         .agg(F.sum("count").alias("modules"), F.min("body").alias("body"))
     )
     return shapes.repartition(tasks, "shape").mapInArrow(partial(_decide, clauses, asking), DDL)
+
+
+def answered(records: DataFrame) -> DataFrame:
+    """The same where the groups have decided their modules themselves (criterion `model`)."""
+    body = F.col("body").cast("string")
+    told = records.where(F.col("what") == SHAPE).select(
+        F.col("text").alias("shape"),
+        F.col("count").alias("modules"),
+        *(F.get_json_object(body, f"$.{name}").alias(name) for name in ("verdict", "reason", "used")),
+    )
+    return told.groupBy("shape", "verdict").agg(
+        F.sum("modules").alias("modules"), F.min("reason").alias("reason"), F.min("used").alias("used")
+    )
 
 
 def collected(answers: DataFrame) -> Decided:
@@ -94,7 +97,7 @@ def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -
             continue
         if tbox is None:
             tbox = kept("clauses", clauses, lambda: cast(ClausalTBox, pickle.loads(clauses)))
-        reasoner = kept("reasoner", (asking.reasoner, asking.heap), lambda: _created(asking), lambda r: r.close())
+        reasoner = reasoner_of(asking)
         modules = [pickle.loads(body) for body in batch.column("body").to_pylist()]
         left = None if deadline is None else max(0.01, deadline - time.monotonic())
         answers = reasoner.decide(tbox, modules, left)
@@ -106,9 +109,3 @@ def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -
             [json.dumps(None if answer.used is None else sorted(answer.used)) for answer in answers],
         ]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
-
-
-def _created(asking: Asking) -> Reasoner:
-    reasoner = create(asking.reasoner, heap=asking.heap)
-    atexit.register(reasoner.close)
-    return reasoner

@@ -31,8 +31,8 @@ disjoint, and so are their rows and modules; a kept role assertion from I of g t
 changed(h). ∎
 
 What changes the vocabulary for all (class names that are new, properties) is told to every task. Insertions whose effect
-is not tied to elements (definitions of complex assertions, negative data assertions, deletions), and the other criteria, are
-run as one group.
+is not tied to elements (definitions of complex assertions, negative data assertions, deletions), and the criteria
+`definition7` and `none`, are run as one group. `jobs.spark.patching` has the criterion `model`, with the same certificate.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
@@ -49,27 +49,25 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from abox_ops.engine import NamedModule
+from abox_ops.engine import MODEL, NamedModule
 from abox_ops.shapes import Shape, Shapes
-from jobs.columns import Columns, Ints, Table, array_table, unique
-from jobs.engines.base import FRESH, Base, Names
-from jobs.engines.calculus import Calculus
+from jobs.columns import Ints, unique
 from jobs.engines.clausal import Clausal, Found
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
-from jobs.engines.index import Extra, Index
 from jobs.engines.labels import Bools
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.touched import touched_by
-from jobs.engines.whole import Whole, batch_of, split
+from jobs.spark.facts import counted_ends, identities
+from jobs.spark.patching import patch, patch_all
+from jobs.spark.plan import Plan, knowledge_base, whole_of
 from jobs.spark.rows import abox_of_rows
-from jobs.spark.worker import StoreKey, kept, opened_store
-from jobs.store.schema import term_hash
-from shiq.abox import ABox, Interner
+from jobs.spark.worker import opened_store
+from shiq.abox import ABox
 from shiq.datatypes import DataTheory
-from shiq.model import Assertion, Literal
-from simplify import SimplifiedTBox, simplify
+from shiq.model import Assertion
+from shiq.reasoner.protocol import Answer
 
 #: What a task's records are about.
 SUMMARY, CLAUSES, CONSULTED, CHANGED, SHAPE = "summary", "clauses", "consulted", "changed", "shape"
@@ -84,19 +82,6 @@ SCHEMA = pa.schema(
     ]
 )
 DDL = "joint bigint, what string, id bigint, text string, count bigint, body binary"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What every task of a run has to know: the names of the batch that the store has not, in a fixed order, and what they add to
-    the TBox; the criterion; whether the batch is run as a ``whole``."""
-
-    store: StoreKey
-    run: str
-    names: tuple[tuple[str, ...], ...]
-    extra: Extra
-    criterion: str = "clausal"
-    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,15 +107,16 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
     """The records of the group ``joint``, whose insertions (and deletions, with `DELETED` for their split) are ``rows``."""
     store = opened_store(plan.store)
     before = store.reads.row_groups, store.reads.rows
-    add_set, changed = closed(rows, plan)
+    ran = closed(rows, plan)
+    add_set, changed, answers = ran.add_set, ran.changed, ran.answers
     shapes = Shapes(add_set.tbox, DataTheory(add_set.tbox.definitions, add_set.tbox.roles))
     counts: Counter[str] = Counter()
     bodies: dict[str, bytes] = {}
-    for module in add_set.modules:
+    for i, module in enumerate(add_set.modules):
         name = shape_name(shapes.shape(module.module))
         counts[name] += 1
         if name not in bodies:
-            bodies[name] = pickle.dumps(module.module)
+            bodies[name] = pickle.dumps(module.module) if answers is None else _answer_body(answers[i])
     summary = Summary(
         add_set.insertions,
         add_set.size,
@@ -152,9 +138,15 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
     return pa.concat_tables(parts)
 
 
+def _answer_body(answer: Answer) -> bytes:
+    """``answer`` as a column of texts may hold it: see `jobs.spark.deciding.answered`."""
+    used = json.dumps(None if answer.used is None else sorted(answer.used))
+    return json.dumps({"verdict": answer.verdict.value, "reason": answer.reason, "used": used}).encode()
+
+
 def modules_of(rows: pa.Table, joint: int, plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(shape, individuals) for each module of a group; the shape of contradictory elements, which come first, is ""."""
-    add_set, _ = closed(rows, plan)
+    add_set = closed(rows, plan).add_set
     shapes = Shapes(add_set.tbox, DataTheory(add_set.tbox.definitions, add_set.tbox.roles))
     yield from (("", members) for members in add_set.contradictory)
     for module in add_set.modules:
@@ -167,7 +159,7 @@ def individuals(module: NamedModule) -> tuple[str, ...]:
 
 def kept_of(rows: pa.Table, plan: Plan) -> Iterator[Assertion]:
     """The part of A_add that a group gives."""
-    return closed(rows, plan)[0].kept()
+    return closed(rows, plan).add_set.kept()
 
 
 def shape_name(shape: Shape) -> str:
@@ -202,19 +194,30 @@ def _records(
 DELETED = -2
 
 
-def closed(rows: pa.Table, plan: Plan) -> tuple[LocalAddSet, Bools | None]:
-    """The add set of ``rows``; and which numbers of its graph were changed, if it is not the whole batch."""
+@dataclass(frozen=True)
+class Ran:
+    """What a run came to. ``changed``: which numbers of its graph it changed, if it is not of the whole batch; ``answers``: one
+    for each module, where the criterion asks as it goes."""
+
+    add_set: LocalAddSet
+    changed: Bools | None = None
+    answers: Sequence[Answer] | None = None
+
+
+def closed(rows: pa.Table, plan: Plan) -> Ran:
+    """The add set of ``rows``."""
     is_deletion = pc.equal(rows["split"], DELETED)
     insertions, deletions = abox_of_rows(rows.filter(pc.invert(is_deletion))), abox_of_rows(rows.filter(is_deletion))
     base = knowledge_base(plan)
+    if plan.criterion == MODEL:
+        if plan.whole:
+            add_set, answers = patch_all(base, insertions, deletions, plan)
+            return Ran(add_set, None, answers)
+        add_set, answers, changed = patch(base, insertions, _known(rows), plan)
+        return Ran(add_set, changed, answers)
     if plan.whole:
-        return base.add_set(insertions, deletions, plan.criterion), None
-    return insert(base, insertions, _known(rows), plan)
-
-
-def knowledge_base(plan: Plan) -> LocalKnowledgeBase:
-    """The store of ``plan`` as the engine `local` opens it, once per worker."""
-    return kept("base", plan.store.identity, lambda: LocalKnowledgeBase.from_store(opened_store(plan.store)))
+        return Ran(base.add_set(insertions, deletions, plan.criterion))
+    return Ran(*insert(base, insertions, _known(rows), plan))
 
 
 def _known(rows: pa.Table) -> Mapping[str, int]:
@@ -225,83 +228,18 @@ def _known(rows: pa.Table) -> Mapping[str, int]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Primed:
-    """A base that need not look up individuals whose nodes are ``known``."""
-
-    base: Base
-    known: Mapping[str, int]
-
-    @property
-    def names(self) -> Names:
-        return self.base.names
-
-    def __len__(self) -> int:
-        return len(self.base)
-
-    def table(self, name: str) -> Table:
-        return self.base.table(name)
-
-    def nodes(self) -> Ints:
-        return self.base.nodes()
-
-    def nodes_of(self, terms: Any) -> Ints:
-        if not all(term in self.known for term in terms):
-            return self.base.nodes_of(terms)
-        return np.fromiter((self.known[term] for term in terms), np.int64, len(terms))
-
-    def terms_of(self, nodes: Ints) -> list[str]:
-        return self.base.terms_of(nodes)
-
-    def literals_of(self, literals: Ints) -> list[Literal]:
-        return self.base.literals_of(literals)
-
-    def complex_of(self, rows: Columns) -> list[Assertion]:
-        return self.base.complex_of(rows)
-
-    def class_counts(self) -> Ints:
-        return self.base.class_counts()
-
-
 def insert(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[LocalAddSet, Bools]:
     """What `LocalKnowledgeBase.add_set` does for insertions under `clausal`, with the vocabulary of the whole batch; and which
     numbers of the graph were changed. ``known``: nodes of individuals."""
-    index, stored = kb.index, kb.base
-    names = _names(stored.names, plan)
-    simplified = _simplified(kb, plan)
-    base: Base = _Primed(stored, known)
-    batch = batch_of(base, insertions, names)
-    _, lacked = split(base, batch)
-    whole = Whole(base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
-    touched = touched_by(whole, kb.roles)
-    as_before = simplified is index.simplified and names.sizes() == stored.names.sizes()
-    calculus = index.calculus if as_before else _calculus(index, simplified, names, plan)
+    index = kb.index
+    whole, calculus = whole_of(kb, insertions, known, plan)
     graph = Graph(whole, kb.roles, index.equal, index.labels.of, index.merged)
+    touched = touched_by(whole, kb.roles)
     watched = Watched(index, calculus, graph, touched)
     add_set = LocalAddSet(calculus, index, whole, kb.roles, watched.run())
     # Counting what is kept looks at the far ends of inequalities too: they are consulted.
     _ = add_set.size
     return add_set, watched.changed(add_set.found)
-
-
-def _names(names: Names, plan: Plan) -> Names:
-    found = names.copy()
-    for interner, new in zip((found.classes, found.object_properties, found.data_properties), plan.names):
-        for name in new:
-            interner.id(name)
-    return found
-
-
-def _simplified(kb: LocalKnowledgeBase, plan: Plan) -> SimplifiedTBox:
-    if not plan.extra:
-        return kb.index.simplified
-    key: Hashable = plan.store.identity, plan.extra
-    return kept("simplified", key, lambda: simplify(kb.source, (*kb.index.extra, *plan.extra)))
-
-
-def _calculus(index: Index, simplified: SimplifiedTBox, names: Names, plan: Plan) -> Calculus:
-    key = plan.store.identity, plan.extra, plan.names
-    return kept("calculus", key, lambda: Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels]))
 
 
 class Watched(Clausal):
@@ -329,20 +267,8 @@ class Watched(Clausal):
         seen = np.zeros(len(graph), np.bool_)
         seen[found.seen] = True
         flags |= seen[rep]
-        flags[graph.locate_nodes(self._counted_ends())] = True
+        flags[graph.locate_nodes(counted_ends(self.calculus, graph.whole))] = True
         return flags
-
-    def _counted_ends(self) -> Ints:
-        """The nodes of inserted assertions that a ≤n can count."""
-        rows = self.graph.whole.inserted
-        edges, data = rows["half_edges"].columns, rows["data_assertions"].columns
-        counted = (
-            self.calculus.among(edges["role"], counted_roles(self.calculus)) if len(edges["node"]) else np.zeros(0, np.bool_)
-        )
-        names = self.calculus.names.data_properties.values
-        bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))
-        found: Ints = np.concatenate([edges["node"][counted], data["node"][bounded[data["property"]]]])
-        return found
 
 
 def reclassed(graph: Graph, counts: Counts) -> Bools:
@@ -358,33 +284,3 @@ def reclassed(graph: Graph, counts: Counts) -> Bools:
     torn = classes_of[np.searchsorted(groups, group)] > 1
     found: Bools = mixed | torn
     return found
-
-
-def counted_roles(calculus: Calculus) -> frozenset[Any]:
-    """The roles of which an assertion, seen from either end, can change what a ≤n counts: those below its role; all roles where
-    something can be generated there, since then any neighbour may be taken for a witness (THEORY.md 2.3)."""
-    space = calculus.space
-    found: set[Any] = set()
-    for clause in space.m_type:
-        below = calculus.below(clause)
-        if any(atom.role in below or atom.role.inverse in below for atom in space.at_least.values()):
-            return frozenset(calculus.roles)
-        found |= below | {role.inverse for role in below}
-    return frozenset(found)
-
-
-def identities(graph: Graph, whole: Whole) -> Ints:
-    """By number of ``graph``: what names the element in every task: its number in the store, or a hash of a fresh individual's
-    name, with the lowest negative numbers (two that share one are only run together)."""
-    ids = graph.key.copy()
-    fresh = np.flatnonzero(ids >= FRESH)
-    if len(fresh):
-        terms = [whole.batch.terms[i] for i in (ids[fresh] - FRESH).tolist()]
-        ids[fresh] = term_hash(terms) | np.int64(-(1 << 63))
-    return ids
-
-
-def new_names(known: Names, used: tuple[set[str], ...]) -> tuple[tuple[str, ...], ...]:
-    """The names that ``known`` has not, in a fixed order."""
-    interners: tuple[Interner[str], ...] = (known.classes, known.object_properties, known.data_properties)
-    return tuple(tuple(sorted(name for name in names if name not in interner.ids)) for interner, names in zip(interners, used))

@@ -40,12 +40,23 @@ class Prepared:
     def certified(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Prepared, LocalAddSet, Sequence[Answer]] | None:
         """The same with N, what was kept for its certificate, and one answer for each module; None where A could not be
         certified that way, and has to be asked otherwise."""
-        found = self.knowledge_base.certified(decide, is_over)
-        if not found.completion.is_guessed:
+        found = certified_by_model(self.knowledge_base, decide, is_over)
+        if found is None:
             return None
-        add_set = self.knowledge_base.add_set_of(found.patch.graph, found.patch.found())
-        add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
-        return replace(self, completion=found.completion), add_set, found.patched.answers
+        completion, add_set, answers = found
+        return replace(self, completion=completion), add_set, answers
+
+
+def certified_by_model(
+    knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
+) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
+    """N of a base, what was kept for its certificate, and one answer for each module; None where it could not be certified."""
+    found = knowledge_base.certified(decide, is_over)
+    if not found.completion.is_guessed:
+        return None
+    add_set = knowledge_base.add_set_of(found.patch.graph, found.patch.found())
+    add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
+    return found.completion, add_set, found.patched.answers
 
 
 def prepare(tbox: TBox, abox: ABox) -> Prepared:

@@ -19,8 +19,9 @@ from shiq.reasoner import AGPL
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
 
-#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
-Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it, and
+#: the criterion by which it was found.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...], str], tuple[Result, Any]]
 
 
 def result_of(
@@ -117,7 +118,7 @@ def _not_certified(base: Base) -> str:
 
 
 def _notes(found: Found, options: Options) -> tuple[str, ...]:
-    notes = [str(found.audit)] if found.audit else []
+    notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if options.accept_agpl and options.reasoner in AGPL:
         notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
     return tuple(notes)
@@ -155,7 +156,7 @@ class _Kept(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """By what the batch was accepted, where the engine tells (criterion `model`, engine ``local``)."""
+        """By what the batch was accepted, where the engine tells (criterion `model`)."""
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:

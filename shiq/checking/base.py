@@ -59,13 +59,15 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
+    deletions."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
     places: Places = nowhere
+    deleted_at: Places = nowhere
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``: see
-    `Evidence`.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
+    ``notes``: see `Evidence`.
     """
 
     add_set: Sized
@@ -93,6 +95,7 @@ class Found:
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable

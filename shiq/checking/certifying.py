@@ -18,7 +18,7 @@ from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
-from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load, resolved
+from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
 from shiq.model import Class, ClassAssertion, Signature
@@ -107,7 +107,7 @@ def prepare_and_certify(
     clock: Clock,
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
-    that is not to be had, or another criterion is asked for, by asking about A as a whole."""
+    that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that is left."""
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
@@ -118,7 +118,8 @@ def prepare_and_certify(
     found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
     clock.stage("certifying")
     if found is None:
-        return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
+        rest = replace(options, timeout=left())
+        return prepared, certify_base(ontology, abox, leftovers, ledger, rest, decider, clock)
     prepared, add_set, answers = found
     modules = [m.module for m in add_set.modules]
     told = Found(
@@ -145,16 +146,18 @@ def prepare_and_certify(
 
 def index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
-    options = resolved(options, None, True)
     clock = Clock()
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 
-    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+    def answer(
+        found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...], criterion: str
+    ) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
-        result = result_of(base, found, Counter(ontology.ledger) + Counter(counts), (), options, clock)
+        ledger = Counter(ontology.ledger) + Counter(counts)
+        result = result_of(base, found, ledger, (), replace(options, criterion=criterion), clock)
         return result, certificate_of(result, options)
 
     result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer)

@@ -17,10 +17,11 @@ from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
-from shiq.checking.options import Clock, Options, resolved
+from shiq.checking.options import Clock, Options, resolved, why_not_model
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Result
@@ -34,10 +35,9 @@ def check_batch(
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
-        options = resolved(options, base.knowledge_base, True)
-        far, counts, told = base.knowledge_base.check(
-            base, sources_of(insertions), sources_of(deletions), options, decider, clock
-        )
+        added, removed = sources_of(insertions), sources_of(deletions)
+        options = resolved(options, base.knowledge_base, any(not isinstance(x, ABox) or len(x) for x in removed))
+        far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         return result_of(base, far, counts, told, options, clock)
     batch = read_batch(base, insertions, deletions, options)
@@ -49,7 +49,8 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     asked, sent = decider.asked, sent_by(decider)
-    options = resolved(options, base.knowledge_base, bool(len(deletions)))
+    notes = why_not_model(options, base.knowledge_base, deletions)
+    options = resolved(options, base.knowledge_base, bool(deletions.complex))
     deadline, left, is_over = deadline_of(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -71,11 +72,11 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
         explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
-        return found, _inconsistent(found, answers)
+        return found, inconsistent_groups(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
-    groups = _inconsistent(add_set, answers)
+    groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
@@ -102,8 +103,10 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         explainer.complete if groups else True,
         sent=sent_since(decider, sent),
         audit=decider.audit,
+        notes=notes,
     )
-    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions), *crowds(add_set))
+    unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
+    leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 
@@ -117,7 +120,7 @@ def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | No
     return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
 
 
-def _inconsistent(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
+def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
     """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
     where the reasoner says which."""
     return [
@@ -145,20 +148,23 @@ def individuals_in(module: NamedModule) -> tuple[str, ...]:
     return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
-def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
-    """What to say of ``deletions`` that delete nothing."""
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
+    """What to say of ``deletions``, read at ``places``, that delete nothing."""
     if not len(deletions):
         return ()
     count, some = knowledge_base.absent(deletions, 1)
     if not count:
         return ()
+    place = next(iter(places(some).get(some[0], ())), Place())
     return (
         Leftover(
             "unmatched-deletion",
             "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
-            text=" ".join(assertion_lines(some[0])),
-            hint="was it spelt otherwise, inferred, or deleted before? Blank nodes of a batch are never those of the base",
-            count=count,
+            place.source,
+            place.line,
+            " ".join(assertion_lines(some[0])),
+            "was it spelt otherwise, inferred, or deleted before? A blank node goes by the label that `shiq export` prints",
+            count,
         ),
     )
 

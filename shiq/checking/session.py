@@ -103,7 +103,7 @@ class Session:
         batch = read_batch(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
-            options = resolved(options, base.knowledge_base, True)
+            options = resolved(options, base.knowledge_base, bool(len(batch.deletions)))
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
             result = result_of(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
@@ -116,6 +116,7 @@ class Session:
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)
+        patch = getattr(result.a_add, "patch", None)
         opened, self._store = self._store, None
         self._forget()
         try:
@@ -126,7 +127,7 @@ class Session:
                 checked=opened.identity,
                 certificate=certificate_of(result, options),
                 opened=opened,
-                patch=getattr(result.a_add, "patch", None),
+                patch=patch,
                 asides=asides,
             )
         finally:

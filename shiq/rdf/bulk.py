@@ -158,9 +158,10 @@ def resolve(
     if unknown.any():
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
-    bucket[on_axiom] = np.where(np.isin(kind[on_axiom], (_UNKNOWN, _ANNOTATION)), _ANNOTATED, _MALFORMED)
+    noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
+    bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
     misspelt = _misspelt(triples)
-    kept = np.isin(bucket, (_ASSERTED, _UNDECLARED))
+    kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
 
     built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
@@ -232,12 +233,16 @@ def _misspelt(triples: Triples) -> Flags:
 
 def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, int, int]]:
     """(key, first row, number of rows) for each key, in the order first met."""
+    if not len(rows):
+        return
     found, first, counts = np.unique(keys, return_index=True, return_counts=True)
     for j in np.argsort(first):
         yield int(found[j]), int(rows[first[j]]), int(counts[j])
 
 
 def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) -> Iterable[Leftover]:
+    if not len(rows):
+        return
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)

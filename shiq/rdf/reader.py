@@ -113,9 +113,11 @@ def read_assertions(
 
 def _own(axioms: Collection[Axiom]) -> Callable[[Axiom], bool]:
     """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read."""
-    known = set(axioms)
+    known: set[Axiom] = set()
 
     def is_own(axiom: Axiom) -> bool:
+        # Most data has no axioms, and axioms are slow to hash.
+        known.update(() if known else axioms)
         if axiom in known:
             return True
         inside, reported = split_axioms([axiom])
@@ -279,8 +281,10 @@ def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[Assertion]]:
         yield Stated(made, *triples.place(row))
 
 
-def _unknown_names(values: Iterable[Assertion], known: Signature) -> Iterator[tuple[Assertion, Finding]]:
+def _unknown_names(values: Collection[Assertion], known: Signature) -> Iterator[tuple[Assertion, Finding]]:
     """The names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
+    if not values:
+        return
     properties = known.object_properties | known.data_properties
     near_class, near_property = NearMisses(known.classes), NearMisses(properties)
     for value in values:

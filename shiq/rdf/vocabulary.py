@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from shiq.model import OWL, RDF, RDFS, XSD
 
@@ -165,10 +165,15 @@ class NearMisses:
     """Finds known names that look like an unknown one: the same local name elsewhere first, then close spellings."""
 
     def __init__(self, known: Iterable[str]) -> None:
-        self._by_name: dict[str, str] = {}
-        for iri in sorted(known):
-            self._by_name.setdefault(local_name(iri).lower(), iri)
+        self._known = known
         self.nearest = lru_cache(1024)(self._nearest)
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for iri in sorted(self._known):
+            found.setdefault(local_name(iri).lower(), iri)
+        return found
 
     def _nearest(self, iri: str) -> str:
         name = local_name(iri).lower()

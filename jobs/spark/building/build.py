@@ -30,9 +30,10 @@ from jobs.engines.graph import NameLiteral
 from jobs.engines.grouping import Grouping, grouping
 from jobs.engines.index import Extra, negated, vocabulary_of
 from jobs.rows import DIFFERENT, SAME, both_ends, complex_rows
-from jobs.spark.building.certificate import Certified, certify
+from jobs.spark.building.certificate import Certified, certify, consistent
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
+from jobs.spark.building.completion import complete, write_completion
 from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
 from jobs.spark.building.files import run
 from jobs.spark.building.merging import Indexed, grouping_tables, merge_classes
@@ -47,6 +48,7 @@ from jobs.spark.building.tables import (
     write_ranges,
 )
 from jobs.spark.building.told import Rules, Told, distinct_labels, tell, write_elements
+from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
 from jobs.store.labels import clauses_hash, complex_text, label_rows
@@ -64,13 +66,17 @@ from shiq.roles import Role, RoleBox, role_box
 from shiq.verdict import Leftover
 from simplify import simplify
 
+#: Of more assertions than this, no model is kept: one task would have to hold them.
+MOST_COMPLETED = 10_000_000
+
 
 @dataclass(frozen=True)
 class Settings:
     """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
-    ``aside``: whether ill-typed data assertions are left
-    out, and reported; ``catalog``: of what only the driver can read. The rest as in `shiq.checking.options.Options`."""
+    ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
+    ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`), which is done for
+    ``most_completed`` assertions at most. The rest as in `shiq.checking.options.Options`."""
 
     width: int = RANGE
     near: int = NEAR
@@ -82,17 +88,21 @@ class Settings:
     limit: int = 1000
     aside: bool = False
     catalog: Catalog | None = None
+    completes: bool = True
+    most_completed: int = MOST_COMPLETED
     keep_scratch: bool = False
 
 
 @dataclass
 class Built:
-    """What was built: how it was read, what is known of it, how many assertions, and wall seconds by stage."""
+    """What was built: how it was read, what is known of it, how many assertions, whether the store keeps the model that certified
+    it, and wall seconds by stage."""
 
     read: Read
     certified: Certified
     counts: Counts
     kept: int
+    is_completed: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -216,19 +226,24 @@ class _Build:
         tables |= self._small(grouping_tables("merged", merged), ranges)
         indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
         stages.begin("certifying")
-        certified = certify(
-            session,
-            ranges,
-            indexed,
-            reasoner=self.settings.reasoner,
-            heap=self.settings.heap,
-            timeout=self.settings.timeout,
-            limit=self.settings.limit,
-        )
+        asking = Asking(settings.reasoner, settings.heap, settings.timeout)
+        completed = None
+        if settings.completes and 0 < counts.assertions <= settings.most_completed and not any(map(clashes, labels)):
+            completed = complete(session, ranges, indexed, asking)
+        if completed is None:
+            certified = certify(session, ranges, indexed, asking, limit=settings.limit)
+            kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
+        else:
+            certified, kept = consistent(completed.modules, completed.shapes), completed.size
         stages.begin("writing tables")
-        kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
-        built = Built(found, certified, counts, kept, stages.seconds)
-        committed = {name: commit_parts(self.rebuild.path, name, tables[name]) for name in ALWAYS}
+        if completed is not None:
+            if not {*completed.labels} <= {*labels}:
+                labels = sorted({*labels, *completed.labels})
+                tables["elements"] = write_elements(session, ranges, told, labels)
+                tables |= self._small({"labels": label_rows(labels)}, ranges)
+            tables |= write_completion(session, ranges, completed, labels)
+        built = Built(found, certified, counts, kept, completed is not None, stages.seconds)
+        committed = {name: commit_parts(self.rebuild.path, name, files) for name, files in tables.items()}
         document, certificate = _document(indexed, labels), certifying(built)
         self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certificate).close()
         stages.begin("")

@@ -34,6 +34,7 @@ from jobs.engines.touched import touched_by
 from jobs.spark.building.files import joined, load, placed, run, save, slices
 from jobs.spark.building.merging import Indexed, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
+from jobs.spark.reasoners import Asking
 from jobs.spark.worker import kept
 from jobs.store.numbering import spread
 from shiq.datatypes import DataTheory
@@ -58,9 +59,12 @@ class Certified:
     kept: int = 0
 
 
-def certify(
-    session: SparkSession, ranges: Ranges, indexed: Indexed, *, reasoner: str, heap: str, timeout: float | None, limit: int
-) -> Certified:
+def consistent(modules: int, shapes: int) -> Certified:
+    """What is known where all ``modules`` were found consistent."""
+    return Certified(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes)
+
+
+def certify(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking, *, limit: int) -> Certified:
     """Decides (T, A) for the store that ``indexed`` names."""
     count = range(len(ranges))
     surveys = run(session, partial(_survey, ranges=ranges, indexed=indexed, limit=limit), count, "relevant role assertions")
@@ -83,7 +87,7 @@ def certify(
                 known = shapes.get(shape.digest)
                 shapes[shape.digest] = shape if known is None else known.more(shape.count)
     questions = [_Shape("", n, 1, label=label) for label, n in labels.items()] + list(shapes.values())
-    decided = _decide(session, questions, indexed, reasoner, heap, timeout)
+    decided = _decide(session, questions, indexed, asking)
     for shape, (verdict, _) in zip(questions, decided):
         found.verdicts[verdict] += shape.count
     found.undecided = tuple(dict.fromkeys(reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value))
@@ -325,14 +329,12 @@ def _modules(i: int, *, ranges: Ranges, indexed: Indexed, wanted: frozenset[str 
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def _decide(
-    session: SparkSession, shapes: Sequence[_Shape], indexed: Indexed, reasoner: str, heap: str, timeout: float | None
-) -> list[tuple[str, str]]:
+def _decide(session: SparkSession, shapes: Sequence[_Shape], indexed: Indexed, asking: Asking) -> list[tuple[str, str]]:
     """Verdict and reason of each shape."""
     tasks = max(1, min(len(shapes), 4 * session.sparkContext.defaultParallelism))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
     parts = [order[k::tasks] for k in range(tasks)]
-    task = partial(_ask, indexed=indexed, reasoner=reasoner, heap=heap, timeout=timeout)
+    task = partial(_ask, indexed=indexed, asking=asking)
     answers = run(session, task, [[shapes[i] for i in part] for part in parts], "deciding shapes")
     found = [("", "")] * len(shapes)
     for part, answer in zip(parts, answers):
@@ -341,11 +343,11 @@ def _decide(
     return found
 
 
-def _ask(shapes: Sequence[_Shape], *, indexed: Indexed, reasoner: str, heap: str, timeout: float | None) -> list[tuple[str, str]]:
+def _ask(shapes: Sequence[_Shape], *, indexed: Indexed, asking: Asking) -> list[tuple[str, str]]:
     tbox = indexed.rules.calculus().tbox
-    asked = create(reasoner, heap=heap)
+    asked = create(asking.reasoner, heap=asking.heap)
     try:
-        answers = asked.decide(tbox, [shape.module() for shape in shapes], timeout)
+        answers = asked.decide(tbox, [shape.module() for shape in shapes], asking.seconds)
     finally:
         asked.close()
     return [(answer.verdict.value, answer.reason) for answer in answers]

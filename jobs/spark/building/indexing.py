@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from abox_ops.engine import MODEL
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
@@ -18,7 +19,7 @@ from shiq.check import certify
 from shiq.checking.answer import Answering
 from shiq.checking.base import Found
 from shiq.checking.inputs import catalog_of, empty_tbox
-from shiq.checking.options import Options
+from shiq.checking.options import AUTO, Options
 from shiq.model import Assertion
 from shiq.reading import Reading
 from shiq.result import Result
@@ -52,7 +53,10 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
     told: list[Result] = []
 
     def certifying(built: Built) -> Certificate:
-        result, certificate = answer(found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers)
+        criterion = MODEL if built.is_completed else "clausal"
+        result, certificate = answer(
+            found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers, criterion
+        )
         told.append(result)
         issued: Certificate = certificate
         return issued
@@ -67,6 +71,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
         limit=options.max_conflicts,
         aside="ill-typed" in options.allow,
         catalog=catalog_of(options),
+        completes=options.criterion in (AUTO, MODEL),
     )
     try:
         built = build(

@@ -19,10 +19,11 @@ Choice: TypeAlias = tuple[int, int, Alternative, Match]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answer, and for CONSISTENT the pre-model it rests on."""
+    """An answer, and for CONSISTENT the pre-model it rests on; ``stopped``: undetermined because steps or time were used up."""
 
     answer: Answer
     model: State | None = None
+    stopped: bool = False
 
 
 class Search(Saturation):
@@ -214,9 +215,22 @@ def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -
     try:
         found = search.run()
     except OutOfBudget as stop:
-        return Outcome(Answer(Verdict.UNDETERMINED, str(stop)))
+        return Outcome(Answer(Verdict.UNDETERMINED, str(stop)), stopped=True)
     if found:
         return Outcome(Answer(Verdict.CONSISTENT), search)
     if search.opaque:
         return Outcome(Answer(Verdict.UNDETERMINED, search.opaque))
     return Outcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1}), near=search.around(search.last)))
+
+
+def refuted(tables: Tables, module: Module, limit: int) -> bool:
+    """Whether ``module`` contradicts the TBox by what follows without a choice or a fresh successor, within ``limit`` steps."""
+    search = Search(tables, module, limit, None)
+    try:
+        search.load()
+        search.saturate()
+    except Clash:
+        return True
+    except OutOfBudget:
+        pass
+    return False

@@ -1,0 +1,39 @@
+"""``shiq certify``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from jobs.commands.options import common, engine_option, jar_option
+from jobs.commands.running import run_check
+from jobs.reports.asked import Asked
+
+
+@click.command()
+@click.argument("ontology", nargs=-1)
+@click.option("--store", "-s", help="Certify what this store holds, and record the certificate in it.")
+@click.option("--tbox", "-t", multiple=True, help="Ontology file that takes the place of the store's TBox; repeatable.")
+@common
+@engine_option
+@jar_option
+def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any) -> int:
+    """Is TBox + ABox consistent by itself? Both may share a file; or they are those of a store.
+
+    \b
+    shiq certify onto.owl data.ttl
+    shiq certify --store kg/
+    shiq certify --store kg/ --tbox new.owl
+    """
+    from shiq.check import certify as run
+    from shiq.check import certify_store
+
+    if bool(store) == bool(ontology):
+        raise click.UsageError("Give either files, or --store.")
+    if store is None:
+        if tbox:
+            raise click.UsageError("--tbox goes with --store; name the files without it.")
+        return run_check(lambda settings: run(list(ontology), **settings), options, Asked("certify", {"ontology": ontology}))
+    asked = Asked("certify", {"store": store, "tbox": tbox})
+    return run_check(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)

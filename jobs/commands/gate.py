@@ -1,0 +1,122 @@
+"""``shiq gate``."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
+from jobs.commands.running import level, reports_to, write_json
+from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
+from jobs.gate import gate as run
+from jobs.progress import ProgressLine
+from jobs.reports.asked import Asked, completed
+from jobs.text import gated_text
+
+
+@click.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.option(
+    "--insert",
+    "-i",
+    "insertions",
+    multiple=True,
+    required=True,
+    help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
+    "JSON-LD come out as N-Quads.",
+)
+@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option(
+    "--mode",
+    type=Nearest(MODES),
+    default="reject",
+    show_default=True,
+    help="What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
+)
+@click.option(
+    "--unit",
+    type=Nearest(UNITS),
+    default="triple",
+    show_default=True,
+    help="What is set aside with a culprit: it alone, all insertions with its subject, all of its named graph, or its file.",
+)
+@click.option("--accepted", type=click.Path(path_type=Path), metavar="FILE", help="Write the accepted lines there.")
+@click.option(
+    "--quarantine",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the lines set aside there, and why in FILE.why.json.",
+)
+@click.option(
+    "--tolerated",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the lines there that contradict and that the policy lets pass; else they go with the quarantine.",
+)
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Severities and waivers (TOML or JSON, docs/GATE.md): which conflicts do not hold the batch up.",
+)
+@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day that waivers are held against.")
+@click.option(
+    "--identities",
+    type=Nearest(IDENTITIES),
+    default="warn",
+    show_default=True,
+    help="Individuals that become equal by the batch: no word without -v, a warning, or set aside what makes them equal.",
+)
+@click.option("--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple.")
+@click.option("--dry-run", is_flag=True, help="Say what would happen; no side is written, the store stays, even with --commit.")
+@click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
+@criterion_option
+@engine_option
+@jar_option
+@master_option
+@common
+def gate(
+    store: str,
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    accepted: Path | None,
+    quarantine: Path | None,
+    tolerated: Path | None,
+    policy: Path | None,
+    today: datetime | None,
+    quiet: bool,
+    verbose: bool,
+    json_file: str | None,
+    reports: tuple[str, ...],
+    **options: Any,
+) -> int:
+    """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
+
+    \b
+    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
+    """
+    from shiq.check import open_store as opened
+
+    reporting = reports_to(reports)
+    day = (today or datetime.now(timezone.utc)).date()
+    said = read_policy(policy, day) if policy else Policy(today=day)
+    deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
+    progress = ProgressLine(level(quiet, verbose))
+    try:
+        with opened(store) as session:
+            gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
+            labels = session.labels
+    finally:
+        progress.close()
+    if json_file != "-":
+        click.echo(gated_text(gated, verbose=verbose))
+    inputs = {"store": store, "insertions": insertions, "deletions": deletions}
+    inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
+    answer = completed(gated.to_dict(), Asked("gate", inputs), labels)
+    reporting(answer)
+    write_json(json_file, answer)
+    return gated.exit_code

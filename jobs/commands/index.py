@@ -1,0 +1,54 @@
+"""``shiq index``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jobs.commands.options import Nearest, common, master_option
+from jobs.commands.running import run_check
+from jobs.reports.asked import Asked
+from shiq.checking.options import BUILDERS
+
+
+@click.command()
+@click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable.")
+@click.option("--store", "-s", required=True, help="Directory of the store; made, or replaced atomically.")
+@click.argument("abox", nargs=-1)
+@click.option(
+    "--set-aside-known",
+    "known_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
+    "and why in FILE.why.json; the store keeps it as well.",
+)
+@click.option(
+    "--engine",
+    type=Nearest(["local", *BUILDERS]),
+    default="local",
+    show_default=True,
+    help="Who builds it: local (in memory), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
+)
+@master_option
+@common
+def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: Path | None, **options: Any) -> int:
+    """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
+    from shiq.check import index as run
+
+    asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
+    if known_file is None:
+        return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
+    from jobs.gate.known import Repairing
+    from jobs.text import known_text
+
+    repair = Repairing(known_file)
+    is_text = options["json_file"] != "-"
+    code = run_check(
+        lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options, asked
+    )
+    if is_text and repair.known:
+        click.echo("\n" + known_text(repair.known))
+    return code

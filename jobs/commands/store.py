@@ -1,0 +1,58 @@
+"""``shiq export | status | compact``: what a store holds, and keeping it small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from jobs.commands.options import snapshot_option
+from jobs.commands.running import write_json
+
+
+@click.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@snapshot_option
+@click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
+def export(store: str, snapshot: int | None, set_aside: bool) -> int:
+    """Print the assertions of a store as N-Triples."""
+    from jobs.store import open_store as opened
+    from shiq.ntriples import assertion_lines
+
+    with opened(Path(store), snapshot) as kept:
+        if set_aside:
+            click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
+            return 0
+        for assertion in kept.export():
+            click.echo("\n".join(assertion_lines(assertion)))
+    return 0
+
+
+@click.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+def status(store: str, json_file: str | None) -> int:
+    """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
+    from jobs.store import open_store as opened
+    from jobs.store import status as status_of
+    from jobs.text import status_text
+
+    with opened(Path(store)) as kept:
+        found = status_of(kept)
+    if json_file != "-":
+        click.echo(status_text(found))
+    write_json(json_file, found)
+    return 0
+
+
+@click.command()
+@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+def compact(store: str) -> int:
+    """Write each table of a store as one file again, and let older snapshots go.
+
+    Files that no snapshot has needed for a week are removed.
+    """
+    from jobs.upkeep import compact as run
+
+    click.echo(f"snapshot {run(Path(store)).snapshot}")
+    return 0

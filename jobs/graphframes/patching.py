@@ -1,0 +1,72 @@
+"""The patch of the criterion `model` (THEORY.md 3.2 to 3.4) with told⁺ and entailed equality by message passing.
+
+Border rules, assumed labels and counts are those of the engine `local`, over the role assertions of I and its neighbours; the
+modules of each round are components that GraphFrames finds (`jobs.engines.graphframes.GraphFramesAddSet`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pyspark.sql import functions as F
+
+from jobs.columns import is_in, unique
+from jobs.engines.calculus import Calculus
+from jobs.engines.graph import Graph, flags
+from jobs.engines.index import Index
+from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.patch import Named, Patch
+from jobs.engines.touched import Touched
+from jobs.graphframes.frames import collected
+from jobs.graphframes.rules import label_of
+from jobs.graphframes.world import World
+
+
+class MessagePatch(Patch):
+    """I of one batch, growing; ``world`` is A ∪ A⁺, whose active elements are those that have told⁺ here."""
+
+    def __init__(
+        self,
+        index: Index,
+        calculus: Calculus,
+        graph: Graph,
+        touched: Touched,
+        outside: OutsideCompletion,
+        name: Named,
+        absent: int,
+        world: World,
+    ) -> None:
+        super().__init__(index, calculus, graph, touched, outside, name, absent)
+        self.world = world
+
+    def _saturate(self) -> None:
+        graph, world = self.graph, self.world
+        if self._first is None:
+            self._first = graph.locate_nodes(self.touched.nodes)
+            nodes = self.touched.nodes
+        else:
+            fresh = self._members()
+            fresh = fresh[~self.active[fresh]]
+            if not len(fresh):
+                return
+            graph.gather(fresh)
+            nodes = graph.nodes_of(fresh)[1]
+        world.activate(world.ids(world.of(nodes)))
+        world.saturate()
+        self._adopt()
+        self._sync()
+        self.inside = flags(len(graph), graph.rep[self._members()])
+        self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
+
+    def _adopt(self) -> None:
+        """Takes over the active elements of the world, with their labels."""
+        graph, world, table = self.graph, self.world, self.calculus.table
+        rows = collected(world.vertices.filter("active").select(F.col("id"), "label"))
+        elements = rows["id"]
+        node, name = world.classes()
+        merged = is_in(name, unique(elements))
+        first, second = graph.locate_nodes(node[merged]), graph.locate_nodes(name[merged])
+        graph.join(first, second)
+        graph.expand(unique(graph.elements_of(elements)))
+        number = graph.elements_of(elements)
+        graph.label[number] = np.array([table.id(label_of(text)) for text in rows["label"]], np.int64)
+        self.active = flags(len(graph), number)

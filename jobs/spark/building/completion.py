@@ -1,0 +1,99 @@
+"""N of what is built (THEORY.md 3.1), certified and left as tables.
+
+The certificate is that of the engine `local`, of all of A in one task: what an element is assumed to be depends on its
+neighbours, classes and modules, and is given up where a module fails, so ranges would have to exchange all of that in every
+round. The task needs memory for the role assertions of A, which `Settings.most_completed` bounds; larger bases are certified
+range by range (`jobs.spark.building.certificate`), without N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from abox_ops.decide import Decider
+from abox_ops.told import Label
+from jobs.columns import Columns, Ints
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.spark.building.files import load, run, save
+from jobs.spark.building.merging import Indexed, grouping_tables
+from jobs.spark.building.tables import Ranges
+from jobs.spark.reasoners import Asking, decided_in_time
+from jobs.store.manifest import DataFile
+from jobs.store.schema import COMPLETION, write_part
+from jobs.upkeep.build import certified_by_model
+from shiq.reasoner import create
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`),
+    and its modules, all of which are consistent."""
+
+    labels: tuple[Label, ...]
+    size: int
+    modules: int
+    shapes: int
+
+
+def complete(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking) -> Completed | None:
+    """Certifies the store that ``indexed`` names, whose told labels do not clash, and leaves N among the files of the build; None
+    where it is not to be had."""
+    task = partial(_complete, indexed=indexed, asking=asking)
+    found: Completed | None = run(session, task, [ranges], "the model")[0]
+    return found
+
+
+def _complete(ranges: Ranges, *, indexed: Indexed, asking: Asking) -> Completed | None:
+    base, index, roles = indexed.opened()
+    decider = Decider(create(asking.reasoner, heap=asking.heap))
+    try:
+        knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
+        found = certified_by_model(knowledge_base, *decided_in_time(decider, asking.seconds))
+        if found is None:
+            return None
+        completion, add_set, _ = found
+        others = next(iter(completion.others.scan()))
+        labels = sorted({completion.known(i) for i in others["label"].tolist()})
+        place = {label: i for i, label in enumerate(labels)}
+        number = np.array([place[completion.known(i)] for i in others["label"].tolist()], np.int64)
+        _leave(ranges, "completed", {**others, "label": number})
+        for name, groups in (("outside", completion.classes), ("certified", completion.modules)):
+            for table, columns in grouping_tables(name, groups).items():
+                _leave(ranges, table, columns)
+        modules = [m.module for m in add_set.modules]
+        return Completed(tuple(labels), add_set.size, len(modules), decider.shapes(add_set.tbox, modules))
+    finally:
+        decider.reasoner.close()
+
+
+def _path(ranges: Ranges, table: str) -> Path:
+    return Path(ranges.scratch) / "completion" / table
+
+
+def _leave(ranges: Ranges, table: str, columns: Columns) -> None:
+    save(_path(ranges, table), columns)
+
+
+def write_completion(
+    session: SparkSession, ranges: Ranges, completed: Completed, labels: Sequence[Label]
+) -> dict[str, list[DataFile]]:
+    """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
+    place = {label: i for i, label in enumerate(labels)}
+    number = np.array([place[label] for label in completed.labels], np.int64)
+    files = run(session, partial(_write, ranges=ranges, number=number), COMPLETION, "writing the model")
+    return {name: [file] if file is not None else [] for name, file in zip(COMPLETION, files)}
+
+
+def _write(table: str, *, ranges: Ranges, number: Ints) -> DataFile | None:
+    columns = load(_path(ranges, table))
+    if not len(next(iter(columns.values()))):
+        return None
+    if "label" in columns:
+        columns["label"] = number[columns["label"]]
+    return write_part(Path(ranges.store), table, ranges.file(0), columns)

@@ -1,0 +1,91 @@
+"""One group of insertions under the criterion `model`, in one task: the patch of the engine `local`, and what it rested on.
+
+*Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, modules decided on the
+way, and groups of which one consulted what the other changed are patched again as one. The executors read N from the store.
+
+* consulted(g): all elements that the graph of g has located at the end.
+* changed(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
+  assertions that some ≤n can count or an axiom or negative assertion of THEORY.md 2.6 can see, and the subjects of inserted data
+  assertions that some ≤n can count.
+
+**Proposition.** If consulted(g) ∩ changed(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of the
+groups give.
+
+*Proof.* A patch (THEORY.md 3.2 to 3.4) is a sequence of steps (closing, asking, widening), each a function of I, the plain and
+the refuted elements, all of which only grow. In the joint patch a group may have to wait, since coverage is looked at, and
+modules are asked, when nothing else changes anywhere; but a step that finds nothing to do finds nothing when it is repeated. So
+it is enough that a step sees at its elements what it sees when the group runs alone. told_N, the classes and the modules of the
+certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in changed(g): under
+g it has its label of A, is outside I, and not new; and if g consults x, it is not in changed(h) either. What is left are the rows
+of h at x, of which g reads:
+(i) messages along R(x, y): they arise under h as well, and would change x or y there, as in `jobs.spark.kernel`;
+(ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
+changed(h) then;
+(iii) what else is asserted of a pair about which g inserts something (2.6): it matters only if an axiom or a negative assertion
+can see it, and then x is in changed(h).
+The sets I are disjoint, and so are their rows and modules. ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from abox_ops.engine import Decide
+from jobs.columns import Ints
+from jobs.engines.graph import longer
+from jobs.engines.labels import Bools
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.local_add_set import LocalAddSet
+from jobs.engines.patch import Patch
+from jobs.spark.facts import counted_ends
+from jobs.spark.plan import Plan, whole_of
+from jobs.spark.reasoners import decided_in_time, decider_of
+from shiq.abox import ABox
+from shiq.reasoner.protocol import Answer
+
+
+def patch_all(kb: LocalKnowledgeBase, insertions: ABox, deletions: ABox, plan: Plan) -> tuple[LocalAddSet, Sequence[Answer]]:
+    """The patch of the whole batch, with this worker's reasoner."""
+    return kb.patched(insertions, deletions, *_asked(plan))
+
+
+def patch(
+    kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan
+) -> tuple[LocalAddSet, Sequence[Answer], Bools]:
+    """The patch of some insertions, with the vocabulary of the whole batch; and which numbers of its graph were changed.
+    ``known``: nodes of individuals."""
+    whole, calculus = whole_of(kb, insertions, known, plan)
+    add_set, answers = kb.patch_with(whole, calculus, plan.extra, *_asked(plan))
+    # Counting what is kept looks at the far ends of inequalities too: they are consulted.
+    _ = add_set.size
+    assert add_set.patch is not None
+    return add_set, answers, changed(add_set.patch)
+
+
+def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:
+    decider = decider_of(plan.asking, (plan.store.identity, plan.extra, plan.names))
+    return decided_in_time(decider, plan.asking.seconds)
+
+
+def changed(patch: Patch) -> Bools:
+    """By number: whether it is in changed, as the module says."""
+    graph = patch.graph
+    ends = graph.locate_nodes(np.concatenate([counted_ends(patch.calculus, graph.whole), seen_ends(patch)]))
+    rep = graph.rep
+    flags: Bools = graph.is_new()[rep] | (graph.label[rep] != graph.old) | inside_of(patch)[rep]
+    flags[ends] = True
+    return flags
+
+
+def inside_of(patch: Patch) -> Bools:
+    """By number: whether it is in I."""
+    return longer(patch.inside, len(patch.graph))
+
+
+def seen_ends(patch: Patch) -> Ints:
+    """The nodes of inserted role assertions that an axiom of THEORY.md 2.6, or some negative assertion, may see."""
+    rows = patch.graph.whole.inserted["half_edges"].columns
+    found: Ints = rows["node"][patch.calculus.among(rows["role"], patch.axiom_roles | patch.negated_roles)]
+    return found
