@@ -80,7 +80,7 @@ class Border:
         key = (self.outside.classes.find(b), clause.index)
         found = self._within.get(key)
         if found is None:
-            members = [m for m in self.outside.classes.members(b) if m not in self.inside]
+            members = [m for m in self.outside.classes.members(b) if self.whole.elements.find(m) not in self.inside]
             found = self._within[key] = self._counting.is_within_together(members, clause)
         return found
 

@@ -91,6 +91,7 @@ class ModelKnowledgeBase(Protocol):
     ) -> tuple[AddSet, Sequence[Answer]]:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
 
-        ``decide`` is asked as often as need be, for the certified completion of A too; after ``is_over`` says so, what is not
+        ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
+        complex assertions are deleted (THEORY.md 3.5), else that of A less ``deletions``; after ``is_over`` says so, what is not
         decided yet is left undetermined.
         """

@@ -22,7 +22,8 @@ class OutsideCompletion:
     """N over the elements of ``graph`` (A).
 
     ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the certificate in which an element
-    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty.
+    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty; ``inherited``: the merge classes of the
+    certified model, where they are not those of ``graph``.
     """
 
     space: LabelSpace
@@ -31,6 +32,7 @@ class OutsideCompletion:
     certified: Mapping[str, Label]
     module_of: Mapping[str, int] = field(default_factory=dict)
     absent: int = 0
+    inherited: Partition[str] | None = None
     _labels: dict[str, Label] = field(default_factory=dict)
 
     @classmethod
@@ -49,6 +51,8 @@ class OutsideCompletion:
     @cached_property
     def classes(self) -> Partition[str]:
         """The merge classes of A under told_N."""
+        if self.inherited is not None:
+            return self.inherited
         return Counts(self.space, self.graph, self.label, Needs(self.space), fine=True).classes
 
     def are_different(self, first: str, second: str) -> bool:
@@ -57,6 +61,31 @@ class OutsideCompletion:
             return True
         modules = self.module_of.get(first), self.module_of.get(second)
         return None not in modules and modules[0] != modules[1]
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether it says more than told."""
+        return self.certified is not self.told
+
+    def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
+        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY.md 3.5). The model stays: what is left of an element
+        keeps its label, and is of one merge class and of one module with whatever else is left of it."""
+        origin = {e: self.graph.elements.find(e) for e in graph.names()}
+        together: dict[str, list[str]] = {}
+        for e, old in origin.items():
+            together.setdefault(self.classes.find(old), []).append(e)
+        inherited: Partition[str] = Partition()
+        for elements in together.values():
+            inherited.union_all(elements)
+        return replace(
+            self,
+            graph=SettledGraph(graph),
+            told=told,
+            certified={e: self.certified.get(old, EMPTY) for e, old in origin.items()},
+            module_of={e: self.module_of[old] for e, old in origin.items() if old in self.module_of},
+            inherited=inherited,
+            _labels={},
+        )
 
     def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
         """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.

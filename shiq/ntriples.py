@@ -64,6 +64,8 @@ _IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # What blank node labels may not have in N-Triples, Turtle and functional syntax alike, and "_" where it would begin an escape.
 _IN_LABELS = re.compile(r"_(?=x)|[^A-Za-z0-9_.\-]|^[.\-]|\.\Z|^\Z")
+# Its escapes: of any character but half a surrogate pair.
+_ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})_")
 
 
 def term(individual: str) -> str:
@@ -77,6 +79,15 @@ def blank_term(individual: str) -> str:
     Injective: different blank nodes stay different; a label that is valid already and has no "_x" stays as it is.
     """
     return "_:" + _IN_LABELS.sub(lambda match: f"_x{ord(match[0]):x}_" if match[0] else "_x_", individual[2:])
+
+
+def blank_node(label: str) -> str:
+    """The blank node that `blank_term` writes with ``label``.
+
+    >>> blank_term("_:a0.x y"), blank_node("a0.x_x20_y")
+    ('_:a0.x_x20_y', '_:a0.x y')
+    """
+    return "_:" + _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", label)
 
 
 def literal(value: Literal) -> str:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from killing import run_and_kill
@@ -21,6 +22,9 @@ from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.check import certify_store, index
 from shiq.check import open_store as open_session
+from shiq.checking import certifying, deciding
+from shiq.checking.deciding import OpenedDecider
+from shiq.checking.options import Clock, Options
 from shiq.errors import StoreError
 from shiq.model import (
     XSD,
@@ -38,6 +42,7 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
+from shiq.reading import Reading
 from shiq.verdict import Verdict
 
 CAT, DOG, PET = Class("urn:t#Cat"), Class("urn:t#Dog"), Class("urn:t#Pet")
@@ -230,3 +235,22 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "i.nt").write_text("<urn:t#rex> <urn:t#chases> <urn:t#rex> .\n")
     unknown = shiq("check", "--store", "bare", "--insert", "i.nt", cwd=tmp_path)
     assert (unknown.returncode, "shiq certify --store" in unknown.stdout) == (3, True)
+
+
+def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Prepared:
+        def certified(self, decide: object, is_over: object) -> None:
+            nonlocal now
+            now = 7.0
+
+    monkeypatch.setattr(deciding, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("jobs.upkeep.prepare", lambda tbox, abox: Prepared())
+    monkeypatch.setattr(certifying, "certify_base", lambda *given: given[4].timeout)
+    abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
+    for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
+        now = 0.0
+        with OpenedDecider(Options(reasoner="own")) as decider:
+            asked = certifying.prepare_and_certify(Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock())
+        assert asked[1] == rest

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,22 @@ from abox_ops.engine import ModelKnowledgeBase
 from jobs.engines import growth
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
+from jobs.engines.outside_completion import stored_completion
 from jobs.engines.patch import Patch
 from jobs.engines.renewal import Renewal
 from jobs.evaluation.random_ontologies.kb import random_kb
+from jobs.store import open_store as open_stored
 from shiq.abox import ABox, abox_of
 from shiq.check import Session, index, open_store
 from shiq.clause import ClausalTBox
-from shiq.model import Assertion, Class, ClassAssertion, TBox
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    TBox,
+)
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
@@ -35,13 +46,13 @@ def decider() -> Iterator[Decider]:
     reasoner.close()
 
 
-def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider) -> dict[str, object]:
+def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider, deletions: ABox | None = None) -> dict[str, object]:
     """All that a patch comes to."""
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    found, answers = base.patched(insertions, abox_of([]), decide, lambda: False)
+    found, answers = base.patched(insertions, deletions or abox_of([]), decide, lambda: False)
     return {
         "insertions": found.insertions,
         "size": found.size,
@@ -81,8 +92,10 @@ def test_case(case: Case, decider: Decider) -> None:
 _SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox"), "max_conflicts": 0}
 
 
-def check(session: Session, batch: Sequence[Assertion], **more: Any) -> tuple[Verdict, str, int]:
-    result = session.check(abox_of(batch), **_SETTINGS, **more)
+def check(
+    session: Session, batch: Sequence[Assertion], deletions: Sequence[Assertion] = (), **more: Any
+) -> tuple[Verdict, str, int]:
+    result = session.check(abox_of(batch), abox_of(deletions), **_SETTINGS, **more)
     return result.verdict, result.evidence.criterion, len(result.a_add)
 
 
@@ -97,8 +110,8 @@ def test_a_store_keeps_the_completion_and_auto_uses_it(tmp_path: Path, decider: 
             verdict, criterion, size = check(session, kb.insertions)
             assert (criterion, size) == ("model", fresh["size"])
             assert verdict is check(session, kb.insertions, criterion="clausal")[0]
-            gone = session.check(abox_of([]), abox_of(kb.abox[:1]), **_SETTINGS)
-            assert gone.evidence.criterion == "clausal", "deletions make the completion anew"
+            gone = abox_of(kb.abox[:1])
+            assert session.check(abox_of([]), gone, **_SETTINGS).evidence.criterion == ("clausal" if gone.complex else "model")
             used += 1
     assert used > 10
 
@@ -115,12 +128,12 @@ def scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Ve
     return Verdict.CONSISTENT
 
 
+def is_plain(a: Assertion) -> bool:
+    return not isinstance(a, ClassAssertion) or isinstance(a.expression, Class)
+
+
 def steps(seed: int) -> tuple[TBox, list[Assertion], list[list[Assertion]]]:
     """A TBox, a base that uses all the vocabulary there is, and batches that bring none."""
-
-    def is_plain(a: Assertion) -> bool:
-        return not isinstance(a, ClassAssertion) or isinstance(a.expression, Class)
-
     kb = random_kb(seed)
     abox = sorted(kb.abox, key=repr)
     random.Random(seed).shuffle(abox)
@@ -136,40 +149,86 @@ def steps(seed: int) -> tuple[TBox, list[Assertion], list[list[Assertion]]]:
     return kb.tbox, base, [*(plain[i : i + part] for i in range(half, len(plain), part)), insertions]
 
 
-def disagreement(seed: int, path: Path, decider: Decider) -> tuple[str, int]:
-    """Takes batch after batch into a store: where the verdict is not that from scratch; and how many checks used the model."""
+def is_refuted(path: Path, decider: Decider) -> bool:
+    """Whether (T, A) has no model that gives each element its certified label, and keeps apart what the store says is apart."""
+    with open_stored(path) as store:
+        base = LocalKnowledgeBase.from_store(store)
+        index, completion = base.index, stored_completion(base.index, store)
+        if completion is None:
+            return False
+        same_clauses = MemoryKnowledgeBase(store.tbox, frozenset(), index.extra, index.simplified, base.roles)
+        found = same_clauses.add_set(abox_of(store.export()), abox_of([]), "none")
+        asked = []
+        for module in found.modules:
+            keys = index.equal.of(base.base.nodes_of([members[0] for members in module.elements]))
+            labels = completion.labels(index.calculus, keys, index.labels.of(keys))
+            known = [index.calculus.table.labels[i] for i in labels.tolist()]
+            where = np.stack([completion.classes.of(keys), completion.modules.of(keys)])
+            apart = {
+                (i, j) for i, j in combinations(range(len(keys)), 2) if keys[i] != keys[j] and (where[:, i] != where[:, j]).any()
+            }
+            asked.append(
+                replace(
+                    module.module,
+                    positive=tuple(a | b for a, (b, _) in zip(module.module.positive, known)),
+                    negative=tuple(a | b for a, (_, b) in zip(module.module.negative, known)),
+                    different=tuple(sorted({*module.module.different, *apart})),
+                )
+            )
+        return any(a.verdict is Verdict.INCONSISTENT for a in decider.decide(found.tbox, asked))
+
+
+def disagreement(seed: int, path: Path, decider: Decider, *, deleting: bool = False) -> tuple[str, int]:
+    """Takes batch after batch into a store: where the verdict is not that from scratch; and how many checks used the model.
+
+    ``deleting``: each batch takes some of what there is away as well, and brings back what is gone with odds of one half."""
     tbox, base, batches = steps(seed)
+    dice = random.Random(seed)
     used = 0
     if index(tbox, abox_of(base), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
         return "", used
-    now = list(base)
-    for i, batch in enumerate(batches):
+    now, gone = dict.fromkeys(base), list[Assertion]()
+    for i, insertions in enumerate([*batches, [], []] if deleting else batches):
+        deletions, batch = list[Assertion](), list(insertions)
+        if deleting:
+            plain = [a for a in now if is_plain(a) and not isinstance(a, _NEGATIVE)]
+            deletions = dice.sample(plain, min(len(plain), dice.randint(0, 4)))
+            batch += [a for a in gone if dice.random() < 0.5]
         with open_store(path) as session:
-            verdict, criterion, _ = check(session, batch, commit=True)
+            verdict, criterion, _ = check(session, batch, deletions, commit=True)
         used += criterion == "model"
-        expected = scratch(tbox, list(dict.fromkeys([*now, *batch])), decider)
+        after = {a: None for a in now if a not in deletions} | dict.fromkeys(batch)
+        expected = scratch(tbox, list(after), decider)
         if Verdict.UNDETERMINED in (verdict, expected):
             break
         if verdict is not expected:
             return f"seed {seed}, batch {i}: {verdict.value} instead of {expected.value}", used
+        if is_refuted(path, decider):
+            return f"seed {seed}, batch {i}: no model is as the store says", used
         if verdict is Verdict.CONSISTENT:
-            now += batch
+            gone = [a for a in (*gone, *deletions) if a not in after]
+            now = after
     return "", used
 
 
-def test_commits_renew_the_completion(tmp_path: Path, decider: Decider) -> None:
+_NEGATIVE = (NegativeObjectPropertyAssertion, NegativeDataPropertyAssertion)
+
+
+@pytest.mark.parametrize("deleting", [False, True], ids=["insertions", "deletions too"])
+def test_commits_renew_the_completion(tmp_path: Path, decider: Decider, deleting: bool) -> None:
     used = 0
     for seed in range(12):
-        wrong, count = disagreement(seed, tmp_path / str(seed), decider)
+        wrong, count = disagreement(seed, tmp_path / str(seed), decider, deleting=deleting)
         assert not wrong
         used += count
     assert used > 20
 
 
 @pytest.mark.slow
-def test_commits_renew_the_completion_on_many(tmp_path: Path, decider: Decider) -> None:
+@pytest.mark.parametrize("deleting", [False, True], ids=["insertions", "deletions too"])
+def test_commits_renew_the_completion_on_many(tmp_path: Path, decider: Decider, deleting: bool) -> None:
     for seed in range(1000, 1400):
-        wrong, _ = disagreement(seed, tmp_path / str(seed), decider)
+        wrong, _ = disagreement(seed, tmp_path / str(seed), decider, deleting=deleting)
         assert not wrong
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from jobs.columns import Ints, Table, array_table, distinct, is_in, without
 
+_NONE = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
@@ -39,6 +41,11 @@ class Grouping:
         order = np.lexsort((member, group))
         return group[order], member[order]
 
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        """(member, group) of those whose group is not that of the tables, or may not be; members ascending."""
+        return _NONE, _NONE
+
 
 @dataclass(frozen=True, eq=False)
 class PatchedGrouping(Grouping):
@@ -61,6 +68,10 @@ class PatchedGrouping(Grouping):
         order = np.lexsort((member, group))
         return group[order], member[order]
 
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        return self.patched, self.into
+
     def _replaced(self, ids: Ints, groups: Ints) -> Ints:
         if not len(self.patched):
             return groups
@@ -71,10 +82,20 @@ class PatchedGrouping(Grouping):
 
 def grouping(member: Ints, group: Ints) -> Grouping:
     """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
-    which = distinct(group)[1]
-    crowded = np.bincount(which)[which] > 1 if len(group) else np.zeros(0, np.bool_)
-    columns = {"member": member[crowded], "group": group[crowded]}
+    members, groups = of_several(member, group)
+    columns = {"member": members, "group": groups}
     return Grouping(array_table("member", columns), array_table("group", columns))
+
+
+def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """(member, group) of the groups that have more than one of the (distinct) members, each named by its least one."""
+    if not len(member):
+        return member, group
+    _, which, _ = distinct(group)
+    least = np.full(int(which.max()) + 1, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, member)
+    crowded = np.bincount(which)[which] > 1
+    return member[crowded], least[which[crowded]]
 
 
 def components(count: int, first: Ints, second: Ints) -> Ints:

@@ -16,11 +16,11 @@ from abox_ops.told import Label
 from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique, without
 from jobs.engines.base import FRESH, LessBase, Names
 from jobs.engines.clausal import Clausal
-from jobs.engines.grouping import components
+from jobs.engines.grouping import components, of_several
 from jobs.engines.index import Index
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.patch import Patch
-from jobs.engines.renewal import Renewal, renewed
+from jobs.engines.renewal import Renamed, Renewal, renewed
 from jobs.engines.whole import Whole
 from jobs.rows import NODES, ROW_COLUMNS, SAME
 from shiq.abox import ABox
@@ -77,7 +77,7 @@ def growth(
     found = closure.run()
     if closure.calculus.table.clashes(found.labels).any():
         return None
-    renews = patch is not None and after is stored and patch.outside.is_guessed
+    renews = patch is not None and patch.outside.is_guessed
     return _Growth(stored.index, after.index, whole, closure, free, patch if renews else None).found()
 
 
@@ -165,8 +165,12 @@ class _Growth:
         reps, first = np.unique(self.element, return_index=True)
         keys = unique(self.old.equal.of(self.touched))
         names = self._stored(self.name[reps])
+        left = np.flatnonzero(self.node < FRESH)
+        key, example = np.unique(self.index.equal.of(self.node[left]), return_index=True)
+        into = self._stored(self.name[self.element[left[example]]])
         gone = keys[~is_in(keys, names)]
-        return renewed(self.patch, self.calculus, names, self.graph.label[reps], self.node[first], gone, self.free.node)
+        renamed = Renamed(names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node)
+        return renewed(self.patch, self.calculus, renamed)
 
     def _elements(self, renewal: Renewal | None) -> tuple[list[Label], tuple[Columns, Columns]]:
         """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are numbered on the way."""
@@ -218,11 +222,8 @@ class _Growth:
 
     def _difference(self, table: Table, members: Ints, member: Ints, group: Ints) -> tuple[Columns, Columns]:
         """The rows (member, group) that come and go if ``members`` of a stored grouping are grouped so now."""
-        crowded = np.zeros(len(member), np.bool_)
-        if len(member):
-            _, which, count = np.unique(group, return_inverse=True, return_counts=True)
-            crowded = count[which] > 1
-        return come_and_go(table.rows_of(members), self._mapped({"member": member[crowded], "group": group[crowded]}))
+        several, groups = of_several(member, group)
+        return come_and_go(table.rows_of(members), self._mapped({"member": several, "group": groups}))
 
     @staticmethod
     def _both_ways(name: str, rows: tuple[Columns, Columns]) -> Mapping[str, tuple[Columns, Columns]]:

@@ -98,6 +98,9 @@ class LocalKnowledgeBase:
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
+        known = self._completion
+        if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
+            after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
         return after._patch(after.whole(insertions), decide, is_over)
 
     def _patch(self, whole: Whole, decide: Decide, is_over: Callable[[], bool]) -> tuple[LocalAddSet, Sequence[Answer]]:
@@ -137,9 +140,9 @@ class LocalKnowledgeBase:
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
         """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
-        if self._completions:
-            return self._completions[0]
-        outside = self._stored_completion or self.certified(decide, is_over).completion
+        if self._completion is not None:
+            return self._completion
+        outside = self.certified(decide, is_over).completion
         if not is_over():
             self._completions.append(outside)
         return outside
@@ -153,7 +156,11 @@ class LocalKnowledgeBase:
     @property
     def is_completed(self) -> bool:
         """Whether N is known already."""
-        return bool(self._completions) or self._stored_completion is not None
+        return self._completion is not None
+
+    @property
+    def _completion(self) -> OutsideCompletion | None:
+        return self._completions[0] if self._completions else self._stored_completion
 
     def certified(self, decide: Decide, is_over: Callable[[], bool]) -> Certified:
         """(T, A) by itself, and N."""

@@ -21,7 +21,7 @@ from abox_ops.patch import Patch, Patching
 from abox_ops.told import EMPTY, Label, LabelSpace
 from abox_ops.widening import patched
 from jobs.store.read import Store
-from shiq.abox import ABox, individuals_of
+from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
@@ -191,7 +191,17 @@ class MemoryKnowledgeBase:
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
-        return base._patch(inserted, decide, is_over)
+        return self._as_certified(base)._patch(inserted, decide, is_over)
+
+    def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
+        """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
+        the deletions take no definitions with them."""
+        known = next((outside for _, outside in self._completions if outside.is_guessed), None)
+        if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
+            return less
+        found = MemoryKnowledgeBase(self.source, less.assertions, self.extra, self.simplified, self.roles)
+        found._completions.append((self._completions[0][0], known.less(found.graph, found.labels)))
+        return found
 
     def _less(self, insertions: ABox, deletions: ABox) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
         """(T, A less the deletions), and A⁺ without what is in it."""

@@ -7,26 +7,29 @@ another one are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from abox_ops.completion import Completions
 from abox_ops.told import EMPTY, Label
-from jobs.columns import Ints, Table
+from jobs.columns import Ints, Table, distinct, is_in, unique, without
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
-from jobs.engines.grouping import Grouping
+from jobs.engines.grouping import Grouping, PatchedGrouping
 from jobs.engines.index import Index
 from jobs.engines.labels import Bools, by_distinct
 from jobs.store import Store
+
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class OutsideCompletion:
     """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``: (element, label) where the
     certified label is not the completed told one; ``classes``: the merge classes of the certified model; ``modules``: elements
-    by module of the certificate. ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them."""
+    by module of the certificate. ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them.
+    ``left``: what deletions left of elements of A (ascending), with the certified label ``left_label`` as before."""
 
     is_guessed: bool
     others: Table
@@ -34,6 +37,8 @@ class OutsideCompletion:
     modules: Grouping
     known: Callable[[int], Label]
     completions: Completions
+    left: Ints = field(default_factory=lambda: _NONE)
+    left_label: Ints = field(default_factory=lambda: _NONE)
     _completed: dict[Label, Label] = field(default_factory=dict)
 
     def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:
@@ -56,7 +61,25 @@ class OutsideCompletion:
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]
+        left = np.flatnonzero(is_in(keys, self.left))
+        label = self.left_label[np.searchsorted(self.left, keys[left])]
+        found[left] = by_distinct(label, lambda i: number(self.known(i)))
         return found
+
+    def less(self, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+        """N of A less deletions (THEORY.md 3.5); ``before`` and ``after`` are the indexes, ``vanished`` the individuals that
+        nothing mentions any more. The model stays: what is left of an element keeps its label, and is of one merge class and of
+        one module with whatever else is left of it."""
+        lost = unique(before.equal.of(after.detached))
+        left = unique(after.equal.of(without(after.detached, vanished)))
+        origin = before.equal.of(left)
+        return replace(
+            self,
+            classes=_lifted(self.classes, lost, left, origin),
+            modules=_lifted(self.modules, lost, left, origin),
+            left=left,
+            left_label=self.labels(before.calculus, origin, before.labels.of(origin)),
+        )
 
     def completed(self, label: Label) -> Label:
         """What a told label says with the names that it leaves open guessed."""
@@ -74,6 +97,18 @@ class OutsideCompletion:
         old = (first < FRESH) & (second < FRESH)
         found: Bools = old & (self.modules.of(first) != self.modules.of(second))
         return found
+
+
+def _lifted(grouping: Grouping, lost: Ints, left: Ints, origin: Ints) -> PatchedGrouping:
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
+    group, member = grouping.members(unique(grouping.of(lost)))
+    stays = ~is_in(member, lost)
+    members = np.concatenate([member[stays], left])
+    _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
+    least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, members)
+    order = np.argsort(members)
+    return PatchedGrouping(grouping.by_member, grouping.by_group, members[order], least[which[order]])
 
 
 def stored_completion(index: Index, store: Store) -> OutsideCompletion | None:

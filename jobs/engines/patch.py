@@ -6,7 +6,7 @@ distinct combination of labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from jobs.engines.index import Index
 from jobs.engines.labels import EMPTY_ID, Bools, by_distinct, combinations
 from jobs.engines.open_assertions import OpenAssertions
 from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.pulled_in import ROLES, code_of
 from jobs.engines.remembered import Remembered
 from jobs.engines.saturation import combine, saturate
 from jobs.engines.touched import Touched
@@ -60,7 +61,6 @@ class Patch(OpenAssertions):
         self.mu = _NONE
         self._first: Ints | None = None
         self._unmet_heads: dict[tuple[int, int, int], int] = {}
-        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = Remembered(), Remembered()
@@ -181,11 +181,6 @@ class Patch(OpenAssertions):
         start = np.full(len(elements), EMPTY_ID, np.int64)
         return table.accumulate(start, np.concatenate(at), np.concatenate(received))
 
-    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
-        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
-        reduced = self.calculus.role_calculus.reduced
-        return role, reduced(role, self.mu[source]), reduced(role ^ 1, self.mu[target])
-
     def _unmet(self, role: int, label: int, other: int) -> int:
         """See `abox_ops.patch.Patch`: the head atoms of one end of the u-type clauses that the labels do not decide."""
         key = (role, label, other)
@@ -200,19 +195,6 @@ class Patch(OpenAssertions):
                 elif not c.n and not c.head & needs:
                     mask |= c.branch_head
             found = self._unmet_heads[key] = table.id((mask, 0))
-        return found
-
-    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
-        key = (role, label, other)
-        found = self._undecided.get(key)
-        if found is None:
-            labels, roles = self.calculus.table.labels, self.calculus.roles
-            undecided = self.calculus.role_calculus.irrelevance.undecided
-            found = self._undecided[key] = (
-                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
-                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
-            )
         return found
 
     # --- I -----------------------------------------------------------------------------------------
@@ -345,13 +327,14 @@ class Patch(OpenAssertions):
         self._sync()
         clash = seen[self._may_clash(source[seen], target[seen])]
         pulled, unassumed = [target[clash]], [_NONE]
+        self.pulled_in.note(target[clash], ROLES)
         left = np.ones(len(source), np.bool_)
         left[clash] = False
         source, role, target, inserted = source[left], role[left], target[left], inserted[left]
         asserted = ~inserted
         is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
         is_old &= ~flag_of(self.is_new, source) & ~flag_of(self.is_new, target)
-        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE)]
+        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE, _NONE)]
         for clause, at_branch, open_ in self._open_instances(source, role, target):
             a, b = source[open_], target[open_]
             uncovered = ~self._is_covered(clause, at_branch, a, b, is_old[open_])
@@ -361,27 +344,17 @@ class Patch(OpenAssertions):
             said = residual >= 0
             at.append(a[said])
             received.append(residual[said])
-            kept_out.append((a[said], b[said]))
+            code = code_of(clause)
+            kept_out.append((a[said], b[said], np.full(int(said.sum()), code, np.int64)))
             a, b = a[~said], b[~said]
             gives_up = self._residual(clause, at_branch, graph.label[a]) >= 0
             unassumed.append(a[gives_up])
             pulled.append(b[~gives_up])
-        self._kept_out = (np.concatenate([a for a, _ in kept_out]), np.concatenate([b for _, b in kept_out]))
+            self.pulled_in.note(b[~gives_up], code)
+        self._kept_out = tuple(map(np.concatenate, zip(*kept_out)))
         start = np.full(len(graph), EMPTY_ID, np.int64)
         self.residual = table.accumulate(start, np.concatenate(at), np.concatenate(received))
         return unique(np.concatenate(pulled)), unique(np.concatenate(unassumed))
-
-    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """The clauses that the labels leave undecided, with the end that they have inside, and the rows at which they do."""
-        keys, inverse = combinations(*self._reduced(source, role, target))
-        by_clause: dict[tuple[int, bool], list[int]] = {}
-        compiled: dict[int, CompiledClause] = {}
-        for i, key in enumerate(keys):
-            for clause, at_branch in self._open_clauses(*key):
-                compiled[clause.index] = clause
-                by_clause.setdefault((clause.index, at_branch), []).append(i)
-        for (number, at_branch), which in sorted(by_clause.items()):
-            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
 
     def _residual(self, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
         """The number of what to assert at an end with each of ``labels``; -1 where every literal is refuted there."""
@@ -463,7 +436,8 @@ class Patch(OpenAssertions):
             kept[elements] = table.join(table.visible(self.mu[elements]), _at(self.residual, elements))
         edges, data = self._kept()
         touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
-        return Found(graph, elements, self.active, graph.label, kept, touched, np.flatnonzero(clash), edges, data)
+        clashing = np.flatnonzero(clash)
+        return Found(graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in)
 
     def _kept(self) -> tuple[Columns, Columns]:
         """The role assertions and data of I that are kept."""
@@ -513,10 +487,12 @@ class Patch(OpenAssertions):
 
     def pull_in_for(self, individuals: Sequence[str]) -> bool:
         """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
-        here, out = self._kept_out
-        pulled = out[np.isin(here, self._elements(individuals))]
+        here, out, codes = self._kept_out
+        pulled = np.isin(here, self._elements(individuals))
         self._sync()
-        pulled = pulled[~self.inside[pulled]]
+        pulled &= ~self.inside[out]
+        self.pulled_in.note(out[pulled], codes[pulled])
+        pulled = out[pulled]
         self.inside[pulled] = True
         return bool(len(pulled))
 

@@ -14,7 +14,7 @@ import numpy as np
 from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
-from jobs.engines.grouping import components
+from jobs.engines.grouping import components, of_several
 from jobs.engines.patch import Patch
 
 _NONE = np.zeros(0, np.int64)
@@ -28,18 +28,44 @@ class Renewal:
     removed: dict[str, Columns]
 
 
-def renewed(patch: Patch, calculus: Calculus, name: Ints, told: Ints, node: Ints, gone: Ints, first_new: int) -> Renewal:
-    """The change of N. Elements that the batch may have changed are given by ``name`` as the store will number them, with their
-    told labels in ``calculus`` and one of their nodes; ``gone``: elements of A that are no more. ``first_new``: the number that
-    the first fresh individual gets."""
+@dataclass(frozen=True)
+class Renamed:
+    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store will give it, its label
+    ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name ``into`` of what it is part of now.
+    ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh individual gets."""
+
+    name: Ints
+    told: Ints
+    node: Ints
+    key: Ints
+    into: Ints
+    gone: Ints
+    first_new: int
+
+    def stored(self, names: Ints) -> Ints:
+        """The elements of which the store may have rows, with those of ``names``."""
+        found = unique(np.concatenate([self.name, names, self.gone]))
+        return found[found < self.first_new]
+
+    def now(self, keys: Ints) -> Ints:
+        """The names of what elements of A less the deletions are part of."""
+        if not len(self.key):
+            return keys
+        at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
+        found: Ints = np.where(self.key[at] == keys, self.into[at], keys)
+        return found
+
+
+def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
+    """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
     graph, outside = patch.graph, patch.outside
     inside = np.flatnonzero(patch.inside)
-    element = graph.elements_of(node)
+    element = graph.elements_of(renamed.node)
     patch.labels()
-    told_of = dict(zip(element.tolist(), told.tolist()))
-    name_of = dict(zip(element.tolist(), name.tolist()))
+    told_of = dict(zip(element.tolist(), renamed.told.tolist()))
+    name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
-    stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + first_new, graph.member_node)
+    stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
     np.minimum.at(least, graph.rep[graph.member_element], stored)
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
@@ -56,34 +82,40 @@ def renewed(patch: Patch, calculus: Calculus, name: Ints, told: Ints, node: Ints
     found = np.array([label(e) for e in everyone.tolist()], np.int64).reshape(-1, 2)
     other = found[:, 0] != found[:, 1]
     other[len(element) :] = True
-    keys = unique(np.concatenate([names[names < first_new], gone]))
-    parts = {
-        "completed": _change(outside.others, keys, {"element": names[other], "label": found[other, 0]}),
-    }
     place = np.full(len(graph), -1, np.int64)
     place[everyone] = names
-    edges = patch.found().edges
-    module = components(len(graph), edges["source"], edges["target"])
-    member, group = _crowded(place[inside], module[inside])
-    moved = unique(np.concatenate([place[inside], gone]))
-    parts["certified"] = _change(outside.modules.by_member, moved[moved < first_new], {"member": member, "group": group})
-    parts["outside"] = _classes(patch, place, inside, keys)
+    parts = {
+        "completed": _change(outside.others, renamed.stored(names), {"element": names[other], "label": found[other, 0]}),
+        "certified": _modules(patch, place, inside, renamed),
+        "outside": _classes(patch, place, inside, renamed),
+    }
     for table in ("certified", "outside"):
         parts[f"{table}_members"] = parts[table]
     return Renewal({name: new for name, (new, _) in parts.items()}, {name: old for name, (_, old) in parts.items()})
 
 
-def _classes(patch: Patch, place: Ints, inside: Ints, keys: Ints) -> tuple[Columns, Columns]:
+def _modules(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
+    """The modules of the certificate: those of I, and outside those that deletions have changed."""
+    modules = patch.outside.modules
+    edges = patch.found().edges
+    module = components(len(patch.graph), edges["source"], edges["target"])
+    member, group = of_several(place[inside], module[inside])
+    left, within = modules.restated
+    stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
+    others, groups = of_several(left[stays], within[stays])
+    keys = np.concatenate([place[inside], renamed.gone, left])
+    new = {"member": np.concatenate([member, others]), "group": np.concatenate([group, groups])}
+    return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
+
+
+def _classes(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
     """The merge classes of the elements around: as they were, and those that the patch made."""
     outside = patch.outside.classes
-    groups = unique(outside.of(keys))
-    group, member = outside.members(groups)
-    # An element of A that is part of another one now goes on under that one's name.
-    graph = patch.graph
-    number = graph.elements_of(member)
-    known = number < len(place)
-    now = member.copy()
-    now[known] = np.where(place[number[known]] >= 0, place[number[known]], member[known])
+    left, _ = outside.restated
+    known = patch.graph.key[patch.graph.peers(inside)]
+    keys = unique(np.concatenate([renamed.key, left, known[known < FRESH]]))
+    group, member = outside.members(unique(outside.of(keys)))
+    now = renamed.now(member)
     code = patch.counts.classes(inside)
     _, first = np.unique(code, return_index=True)
     hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
@@ -92,19 +124,9 @@ def _classes(patch: Patch, place: Ints, inside: Ints, keys: Ints) -> tuple[Colum
     b[: len(group)] = now[np.searchsorted(group, group)]
     everyone = unique(np.concatenate([a, b]))
     least = everyone[components(len(everyone), np.searchsorted(everyone, a), np.searchsorted(everyone, b))]
-    members, classes = _crowded(everyone, least)
-    return _change(outside.by_member, unique(np.concatenate([keys, member])), {"member": members, "group": classes})
-
-
-def _crowded(name: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(member, group) of the groups of more than one, each named by its least member."""
-    if not len(name):
-        return name, name
-    _, which, count = np.unique(group, return_inverse=True, return_counts=True)
-    least = np.full(len(count), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, which, name)
-    more = count[which] > 1
-    return name[more], least[which[more]]
+    members, classes = of_several(everyone, least)
+    keys = renamed.stored(np.concatenate([place[inside], member, left]))
+    return _change(outside.by_member, keys, {"member": members, "group": classes})
 
 
 def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from abox_ops.conflicts import RawConflict
-from shiq.checking.base import Base, Found, Sized
+from shiq.checking.base import Base, Found, Sized, Telling
 from shiq.checking.options import Clock, Options
 from shiq.conflict import Conflict
 from shiq.errors import UsageError
@@ -78,6 +78,7 @@ def result_of(
         ),
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
+        why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
     )
 
 
@@ -117,7 +118,7 @@ def _not_certified(base: Base) -> str:
 
 
 def _notes(found: Found, options: Options) -> tuple[str, ...]:
-    notes = [str(found.audit)] if found.audit else []
+    notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if options.accept_agpl and options.reasoner in AGPL:
         notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
     return tuple(notes)

@@ -14,6 +14,7 @@ from shiq.abox import ABox
 from shiq.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
 from shiq.place import Place, Places, nowhere
+from shiq.result import PulledIn
 from shiq.verdict import Leftover, Verdict
 
 
@@ -50,13 +51,15 @@ class Sized(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
+    deletions."""
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
     places: Places = nowhere
+    deleted_at: Places = nowhere
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Found:
     """What an engine and a reasoner have found of a batch.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
-    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``: see
-    `Evidence`.
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
+    ``notes``: see `Evidence`.
     """
 
     add_set: Sized
@@ -84,6 +87,7 @@ class Found:
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -97,6 +101,14 @@ class Distributed(Protocol):
 
     def close(self) -> None:
         """Lets go what is held for the results given so far; they cannot be looked at any further."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """An add set that knows what pulled elements in."""
+
+    def why_pulled(self) -> Sequence[PulledIn]:
+        """Each reason once, with how many elements it pulled in, most first."""
 
 
 class Asserting(Protocol):

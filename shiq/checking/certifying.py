@@ -106,7 +106,7 @@ def prepare_and_certify(
     clock: Clock,
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
-    that is not to be had, or another criterion is asked for, by asking about A as a whole."""
+    that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that is left."""
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
@@ -117,7 +117,8 @@ def prepare_and_certify(
     found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
     clock.stage("certifying")
     if found is None:
-        return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
+        rest = replace(options, timeout=left())
+        return prepared, certify_base(ontology, abox, leftovers, ledger, rest, decider, clock)
     prepared, add_set, answers = found
     modules = [m.module for m in add_set.modules]
     told = Found(

@@ -16,10 +16,11 @@ from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
-from shiq.checking.options import Clock, Options, resolved
+from shiq.checking.options import Clock, Options, resolved, why_not_model
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Result
@@ -47,7 +48,8 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     asked, sent = decider.asked, sent_by(decider)
-    options = resolved(options, base.knowledge_base, bool(len(deletions)))
+    notes = why_not_model(options, base.knowledge_base, deletions)
+    options = resolved(options, base.knowledge_base, bool(deletions.complex))
     deadline, left, is_over = deadline_of(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -100,8 +102,9 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         explainer.complete if groups else True,
         sent=sent_since(decider, sent),
         audit=decider.audit,
+        notes=notes,
     )
-    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions))
+    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 
@@ -143,20 +146,23 @@ def individuals_in(module: NamedModule) -> tuple[str, ...]:
     return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
-def unmatched_deletions(knowledge_base: Asserting, deletions: ABox) -> tuple[Leftover, ...]:
-    """What to say of ``deletions`` that delete nothing."""
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
+    """What to say of ``deletions``, read at ``places``, that delete nothing."""
     if not len(deletions):
         return ()
     count, some = knowledge_base.absent(deletions, 1)
     if not count:
         return ()
+    place = next(iter(places(some).get(some[0], ())), Place())
     return (
         Leftover(
             "unmatched-deletion",
             "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
-            text=" ".join(assertion_lines(some[0])),
-            hint="was it spelt otherwise, inferred, or deleted before? Blank nodes of a batch are never those of the base",
-            count=count,
+            place.source,
+            place.line,
+            " ".join(assertion_lines(some[0])),
+            "was it spelt otherwise, inferred, or deleted before? A blank node goes by the label that `shiq export` prints",
+            count,
         ),
     )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog, read_catalog
 from shiq.checking.base import Base, Batch
+from shiq.checking.blank_nodes import told_by_label
 from shiq.checking.options import Options
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
@@ -65,7 +66,7 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
     """A batch read for ``base``. Raises: InputError, OperationalError."""
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
     added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
-    removed = assertions_of(sources_of(deletions), reading, options, f"d{base.scope}")
+    removed = told_by_label(assertions_of(sources_of(deletions), reading, options, f"d{base.scope}"), f"d{base.scope}")
     ledger = Counter(added.ledger) + Counter(removed.ledger)
     refuse_nothing(ledger, options)
     abox, aside = well_typed(added.abox, options)
@@ -75,6 +76,7 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
         (*added.leftovers, *removed.leftovers, *aside),
         ledger,
         added.places,
+        removed.places,
     )
 
 

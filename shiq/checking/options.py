@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
+from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.verdict import KINDS, UNINTERPRETED
 
@@ -58,10 +59,16 @@ class Options:
     audit: float = 0.0
     accept_agpl: bool = False
     require_nonempty: bool = False
+    why_pulled: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
+        if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
+            raise UsageError(
+                "what pulls individuals in is told by the engine local, for the criteria model and clausal",
+                "Leave the engine and the criterion as they are.",
+            )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
         for kind in self.fail_on:
@@ -95,13 +102,22 @@ def load(target: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-def resolved(options: Options, knowledge_base: object, has_deletions: bool) -> Options:
+def resolved(options: Options, knowledge_base: object, is_void: bool) -> Options:
     """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
-    that it rests on, which deletions would make anew."""
+    that it rests on, and the batch's deletions do not make it void (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
     if options.criterion != AUTO:
         return options
     is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
-    return replace(options, criterion=MODEL if is_known and not has_deletions else "clausal")
+    return replace(options, criterion=MODEL if is_known and not is_void else "clausal")
+
+
+def why_not_model(options: Options, knowledge_base: object, deletions: ABox) -> tuple[str, ...]:
+    """What to note where `AUTO` is not `MODEL` although the certified completion is known."""
+    if not deletions.complex or resolved(options, knowledge_base, False) == resolved(options, knowledge_base, True):
+        return ()
+    return (
+        "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses",
+    )
 
 
 @dataclass
