@@ -32,6 +32,7 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
         lines += _conflicts(result, verbose)
     lines += _leftovers(result.evidence, verbose)
     lines += ["", *_figures(result)]
+    lines += _why_pulled(result, verbose)
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
     return "\n".join(lines)
@@ -129,6 +130,27 @@ def _identities(gated: Gated, verbose: bool) -> list[str]:
     if not verbose and count > SHOWN:
         lines.append(f"  … {count - SHOWN:,} more: -v shows them, --json FILE writes them.")
     return lines
+
+
+def _why_pulled(result: Result, verbose: bool) -> list[str]:
+    """What made the check look at individuals that the batch does not touch, where that was asked for."""
+    if result.why_pulled is None:
+        return []
+    if not result.why_pulled:
+        return ["", "nothing was pulled in: the check looked at what the batch touches alone"]
+    lines = ["", f"{sum(x.count for x in result.why_pulled):,} pulled in, by what asked for them first:"]
+    for x in result.why_pulled if verbose else result.why_pulled[:SHOWN]:
+        lines += [f"  {x.count:>9,}  {_safe(x.text) or _PULLED[x.reason]}", *(f"  {'':9}    {_safe(a)}" for a in x.axioms)]
+        lines += [f"  {'':9}    such as {_safe(', '.join(x.examples))}"]
+    if not verbose and len(result.why_pulled) > SHOWN:
+        lines += [f"  … {len(result.why_pulled) - SHOWN:,} more reasons: -v shows them, --json FILE writes them."]
+    return lines
+
+
+_PULLED = {
+    "roles": "an axiom on roles, or a negative assertion",
+    "equality": "individuals that the batch makes equal",
+}
 
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:

@@ -64,6 +64,7 @@ def check_insertions(
     audit: float = 0.0,
     accept_agpl: bool = False,
     require_nonempty: bool = False,
+    why_pulled: bool = False,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -91,6 +92,7 @@ def check_insertions(
         audit,
         accept_agpl,
         require_nonempty,
+        why_pulled,
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)

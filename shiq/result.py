@@ -54,6 +54,28 @@ class Statistics:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class PulledIn:
+    """How many elements a check looked at though the batch does not touch them, by what asked for them first. ``reason``:
+    "clause", an open clause on a role assertion, as ``text`` (names without namespaces), with the axioms that it follows from;
+    "roles", an axiom on roles or a negative assertion; "equality", individuals that the batch makes equal. ``examples``: an
+    individual of each of the first elements."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...] = ()
+    text: str = ""
+    axioms: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "reason": self.reason,
+            "count": self.count,
+            "examples": list(self.examples),
+            **({"clause": self.text, "axioms": list(self.axioms)} if self.text else {}),
+        }
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not interpreted (``leftovers``), which
@@ -116,7 +138,8 @@ class Result:
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
     holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
     terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
-    (`abox_ops.audit.Disagreement`), if an audit was asked for.
+    (`abox_ops.audit.Disagreement`), if an audit was asked for; ``why_pulled``: what pulled elements in, most first, if that was
+    asked for.
     """
 
     verdict: Verdict
@@ -131,6 +154,7 @@ class Result:
     committed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
+    why_pulled: tuple[PulledIn, ...] | None = None
 
     @cached_property
     def explained(self) -> Explained:
@@ -166,4 +190,5 @@ class Result:
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),
             "committed": self.committed,
+            **({} if self.why_pulled is None else {"why_pulled": [found.to_dict() for found in self.why_pulled]}),
         }

@@ -16,10 +16,12 @@ from test_model import CASES, Case
 from abox_ops.decide import Decider
 from abox_ops.engine import ModelKnowledgeBase
 from jobs.engines import growth
+from jobs.engines.fine_counting import FineCounts
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.outside_completion import stored_completion
 from jobs.engines.patch import Patch
+from jobs.engines.remembered import Remembered
 from jobs.engines.renewal import Renewal
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store as open_stored
@@ -85,6 +87,30 @@ def test_equal_to_the_reference_on_many(decider: Decider) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_case(case: Case, decider: Decider) -> None:
     check_equal(case.axioms(), case.base(), case.batch(), decider)
+
+
+def _of_itself(self: FineCounts, clause: Any, members: Any, group: Any, count: int, state: Any) -> Any:
+    found = _TIES(self, clause, members, group, count, state)
+    state.hub[:] = -1
+    state.hub[members] = members
+    return found
+
+
+_TIES = FineCounts._ties
+COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
+    "what was counted under other labels is believed": (179, Remembered, "forget", lambda *arguments: None),
+    "a class is tied to its own member": (4723, FineCounts, "_ties", _of_itself),
+}
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_planted_mistake_in_counting_is_found(name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, owner, function, mistaken = COUNTING[name]
+    kb = random_kb(seed)
+    check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+    monkeypatch.setattr(owner, function, mistaken)
+    with pytest.raises(AssertionError):
+        check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
 # --- in a store ------------------------------------------------------------------------------------

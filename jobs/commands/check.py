@@ -20,6 +20,7 @@ from jobs.reports.asked import Asked
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
+@click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made it look at more than the batch touches.")
 @snapshot_option
 @criterion_option
 @engine_option
@@ -34,6 +35,7 @@ def check(
     deletions: tuple[str, ...],
     commit: bool,
     require_nonempty: bool,
+    why_pulled: bool,
     snapshot: int | None,
     **options: Any,
 ) -> int:
@@ -57,7 +59,7 @@ def check(
     if not insertions and not deletions:
         raise click.UsageError("Nothing to check: give --insert, --delete or both.")
 
-    options["require_nonempty"] = require_nonempty
+    options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled}
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         if store is None:

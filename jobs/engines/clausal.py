@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, unique
+from jobs.columns import Columns, Ints, distinct, unique
 from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph, flag_of, flags, longer
 from jobs.engines.labels import Bools
 from jobs.engines.open_assertions import OpenAssertions
+from jobs.engines.pulled_in import ROLES, PulledIn, code_of
 from jobs.engines.saturation import combine, saturate
 
 _NONE = np.zeros(0, np.int64)
@@ -26,7 +27,8 @@ class Found:
 
     ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
     ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
-    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive).
+    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
+    elements are there, under the criteria `clausal` and `model`.
     """
 
     graph: Graph
@@ -39,6 +41,7 @@ class Found:
     edges: Columns
     data: Columns
     remedies: list[tuple[int, str, bool]] = field(default_factory=list)
+    pulled_in: PulledIn = field(default_factory=PulledIn)
 
 
 class Clausal(OpenAssertions):
@@ -136,11 +139,30 @@ class Clausal(OpenAssertions):
             source, role, target = graph.half_edges(flags(len(graph), frontier))
             outside = ~closed[target]
             source, role, target = source[outside], role[outside], target[outside]
-            reached = unique(target[self._crosses(source, role, target)])
+            crosses = self._crosses(source, role, target)
+            source, role, target = source[crosses], role[crosses], target[crosses]
+            reached = unique(target)
+            self._note(source, role, target)
             closed = longer(closed, len(graph))
             closed[reached] = True
             frontier = reached
         return np.flatnonzero(closed)
+
+    def _note(self, source: Ints, role: Ints, target: Ints) -> None:
+        """Says which clause asks for the elements that role assertions pull in: a u-type one rather than one that counts."""
+        _, _, example = distinct(target)
+        source, role, target = source[example], role[example], target[example]
+        codes, counted = np.full(len(target), ROLES, np.int64), []
+        for clause, at_branch, rows in self._open_instances(source, role, target):
+            if clause.n:
+                counted.append((clause, at_branch, rows))
+            else:
+                codes[rows] = code_of(clause)
+        for clause, at_branch, rows in counted:
+            rows = rows[codes[rows] == ROLES]
+            centre = target[rows] if at_branch else source[rows]
+            codes[rows[~self.counts.is_within(centre, clause)]] = code_of(clause)
+        self.pulled_in.note(target, codes)
 
     # --- A_add -------------------------------------------------------------------------------------
 
@@ -156,4 +178,4 @@ class Clausal(OpenAssertions):
         data = self._kept_data(seen[~clash])
         visible = graph.label.copy()
         visible[seen] = table.visible(graph.label[seen])
-        return Found(graph, seen, self.active, graph.label, visible, touched, seen[clash], edges, data)
+        return Found(graph, seen, self.active, graph.label, visible, touched, seen[clash], edges, data, pulled_in=self.pulled_in)

@@ -21,9 +21,11 @@ from jobs.engines.graph import flags
 from jobs.engines.grouping import components
 from jobs.engines.index import Index
 from jobs.engines.patch import Patch
+from jobs.engines.pulled_in import ROLES, clause_of
 from jobs.engines.whole import Whole
 from jobs.rows import SAME
 from shiq.clause import ClausalTBox
+from shiq.functional import axiom_text
 from shiq.model import (
     Assertion,
     Class,
@@ -37,8 +39,14 @@ from shiq.model import (
     ObjectPropertyAssertion,
     SameIndividual,
 )
+from shiq.rdf.vocabulary import local_name
 from shiq.reasoner.protocol import Module
+from shiq.result import PulledIn
 from shiq.roles import RoleBox
+from simplify.describe import clause_text
+
+#: Individuals that are named for each reason.
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +73,27 @@ class LocalAddSet:
     @cached_property
     def pulled_in(self) -> int:
         return len(without(self.found.seen, self.found.touched))
+
+    def why_pulled(self) -> list[PulledIn]:
+        """What pulled in the elements of `pulled_in`: each once."""
+        found = self.found
+        pulled = without(found.seen, found.touched)
+        codes, which, _ = distinct(found.pulled_in.codes(found.graph)[pulled])
+        told = []
+        for i, code in enumerate(codes.tolist()):
+            elements = pulled[which == i]
+            examples = self._members(elements[:_EXAMPLES])
+            told.append(self._told(code, len(elements), tuple(sorted(members[0] for members in examples.values()))))
+        return sorted(told, key=lambda x: (-x.count, x.reason, x.text))
+
+    def _told(self, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
+        index = clause_of(code)
+        if index is None:
+            return PulledIn("roles" if code == ROLES else "equality", count, examples)
+        tbox = self.calculus.tbox
+        clause = tbox.clauses[index]
+        axioms = tuple(axiom_text(tbox.axioms[i]) for i in sorted(clause.origins))
+        return PulledIn("clause", count, examples, clause_text(clause, local_name), axioms)
 
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Protocol, TypeAlias
 
@@ -13,7 +14,8 @@ from jobs.columns import Columns, Ints, distinct, row_codes, unique
 from jobs.engines.calculus import Calculus
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index
-from jobs.engines.labels import Bools
+from jobs.engines.labels import Bools, combinations
+from jobs.engines.pulled_in import PulledIn
 from jobs.engines.saturation import asserted_labels, refuted_labels
 from jobs.engines.touched import Touched
 from shiq.model import Literal
@@ -49,6 +51,8 @@ class OpenAssertions:
         self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
         properties = index.negated_properties | touched.negated_properties
         self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
+        self.pulled_in = PulledIn()
+        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
 
     def labels(self) -> Ints:
@@ -77,6 +81,37 @@ class OpenAssertions:
                 if has.any():
                     relevant[has] = ~self.counts.is_within(ends[has], clause)
         return relevant
+
+    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
+        label = self.labels()
+        reduced = self.calculus.role_calculus.reduced
+        return role, reduced(role, label[source]), reduced(role ^ 1, label[target])
+
+    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
+        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
+        key = (role, label, other)
+        found = self._undecided.get(key)
+        if found is None:
+            labels, roles = self.calculus.table.labels, self.calculus.roles
+            undecided = self.calculus.role_calculus.irrelevance.undecided
+            found = self._undecided[key] = (
+                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
+                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
+            )
+        return found
+
+    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
+        """The clauses that the labels leave undecided, whether the source is the branch, and the rows at which they do."""
+        keys, inverse = combinations(*self._reduced(source, role, target))
+        by_clause: dict[tuple[int, bool], list[int]] = {}
+        compiled: dict[int, CompiledClause] = {}
+        for i, key in enumerate(keys):
+            for clause, at_branch in self._open_clauses(*key):
+                compiled[clause.index] = clause
+                by_clause.setdefault((clause.index, at_branch), []).append(i)
+        for (number, at_branch), which in sorted(by_clause.items()):
+            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
 
     def _seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions an axiom of THEORY.md 2.6 or a negative assertion can see."""

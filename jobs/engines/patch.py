@@ -6,15 +6,15 @@ distinct combination of labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from abox_ops.border import is_served
 from abox_ops.engine import NamedModule
 from abox_ops.seen import is_violated
-from abox_ops.told import CompiledClause, Label, clashes
+from abox_ops.told import clashes
 from jobs.columns import Columns, Ints, contained, row_codes, unique
+from jobs.engines.border import Border
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
 from jobs.engines.fine_counting import CountingView, FineCounts
@@ -23,6 +23,7 @@ from jobs.engines.index import Index
 from jobs.engines.labels import EMPTY_ID, Bools, by_distinct, combinations
 from jobs.engines.open_assertions import OpenAssertions
 from jobs.engines.outside_completion import OutsideCompletion
+from jobs.engines.pulled_in import ROLES, code_of
 from jobs.engines.remembered import Remembered
 from jobs.engines.saturation import combine, saturate
 from jobs.engines.touched import Touched
@@ -60,7 +61,6 @@ class Patch(OpenAssertions):
         self.mu = _NONE
         self._first: Ints | None = None
         self._unmet_heads: dict[tuple[int, int, int], int] = {}
-        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = Remembered(), Remembered()
@@ -88,6 +88,11 @@ class Patch(OpenAssertions):
     def labels(self) -> Ints:
         self._sync()
         return self.mu
+
+    def _certified(self) -> Ints:
+        """told_N, by number."""
+        self._sync()
+        return self.certified
 
     def _members(self) -> Ints:
         """I."""
@@ -181,11 +186,6 @@ class Patch(OpenAssertions):
         start = np.full(len(elements), EMPTY_ID, np.int64)
         return table.accumulate(start, np.concatenate(at), np.concatenate(received))
 
-    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
-        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
-        reduced = self.calculus.role_calculus.reduced
-        return role, reduced(role, self.mu[source]), reduced(role ^ 1, self.mu[target])
-
     def _unmet(self, role: int, label: int, other: int) -> int:
         """See `abox_ops.patch.Patch`: the head atoms of one end of the u-type clauses that the labels do not decide."""
         key = (role, label, other)
@@ -202,19 +202,6 @@ class Patch(OpenAssertions):
             found = self._unmet_heads[key] = table.id((mask, 0))
         return found
 
-    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
-        key = (role, label, other)
-        found = self._undecided.get(key)
-        if found is None:
-            labels, roles = self.calculus.table.labels, self.calculus.roles
-            undecided = self.calculus.role_calculus.irrelevance.undecided
-            found = self._undecided[key] = (
-                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
-                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
-            )
-        return found
-
     # --- I -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -225,6 +212,7 @@ class Patch(OpenAssertions):
             self._assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
             self._sync()
+            self.border = Border(self.calculus, self.graph, self.outside, self.counts, self.is_new, self.labels, self._certified)
             grown, unassumed = self._crossings()
             grown = unique(np.concatenate([grown, self._start()]))
             self._sync()
@@ -250,7 +238,7 @@ class Patch(OpenAssertions):
         self._sync()
         open_ = ~(self.inside[a] & self.inside[b])
         a, b = a[open_], b[open_]
-        known = ~flag_of(self.is_new, a) & ~flag_of(self.is_new, b) & self._are_different(a, b)
+        known = ~flag_of(self.is_new, a) & ~flag_of(self.is_new, b) & self.border.are_different(a, b)
         started += [a[~known], b[~known]]
         data = self.touched.data
         element = graph.elements_of(data["node"])
@@ -270,16 +258,6 @@ class Patch(OpenAssertions):
 
         keys, inverse = combinations(self.graph.label[elements], self.certified[elements])
         return np.array([more(*key) for key in keys], np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
-
-    def _are_different(self, first: Ints, second: Ints) -> Bools:
-        """Which pairs of elements of A are different in the certified model."""
-        graph, table = self.graph, self.calculus.table
-        found = table.clashes(table.join(self.certified[first], self.certified[second]))
-        found |= self.outside.are_apart(graph.key[first], graph.key[second])
-        graph.gather(first)
-        told = ~graph.different["inserted"]
-        source, target = (graph.rep[graph.different[end][told]] for end in ("source", "target"))
-        return found | contained([first, second], [source, target])
 
     def _uncovered(self) -> Ints:
         """The ends of inserted role assertions that no rule covers as things are."""
@@ -345,109 +323,34 @@ class Patch(OpenAssertions):
         self._sync()
         clash = seen[self._may_clash(source[seen], target[seen])]
         pulled, unassumed = [target[clash]], [_NONE]
+        self.pulled_in.note(target[clash], ROLES)
         left = np.ones(len(source), np.bool_)
         left[clash] = False
         source, role, target, inserted = source[left], role[left], target[left], inserted[left]
         asserted = ~inserted
         is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
         is_old &= ~flag_of(self.is_new, source) & ~flag_of(self.is_new, target)
-        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE)]
+        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE, _NONE)]
         for clause, at_branch, open_ in self._open_instances(source, role, target):
             a, b = source[open_], target[open_]
-            uncovered = ~self._is_covered(clause, at_branch, a, b, is_old[open_])
+            uncovered = ~self.border.is_covered(clause, at_branch, a, b, is_old[open_])
             self._sync()
             a, b = a[uncovered], b[uncovered]
-            residual = self._residual(clause, at_branch, self.mu[a])
+            residual = self.border.residual(clause, at_branch, self.mu[a])
             said = residual >= 0
             at.append(a[said])
             received.append(residual[said])
-            kept_out.append((a[said], b[said]))
+            code = code_of(clause)
+            kept_out.append((a[said], b[said], np.full(int(said.sum()), code, np.int64)))
             a, b = a[~said], b[~said]
-            gives_up = self._residual(clause, at_branch, graph.label[a]) >= 0
+            gives_up = self.border.residual(clause, at_branch, graph.label[a]) >= 0
             unassumed.append(a[gives_up])
             pulled.append(b[~gives_up])
-        self._kept_out = (np.concatenate([a for a, _ in kept_out]), np.concatenate([b for _, b in kept_out]))
+            self.pulled_in.note(b[~gives_up], code)
+        self._kept_out = tuple(map(np.concatenate, zip(*kept_out)))
         start = np.full(len(graph), EMPTY_ID, np.int64)
         self.residual = table.accumulate(start, np.concatenate(at), np.concatenate(received))
         return unique(np.concatenate(pulled)), unique(np.concatenate(unassumed))
-
-    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """The clauses that the labels leave undecided, with the end that they have inside, and the rows at which they do."""
-        keys, inverse = combinations(*self._reduced(source, role, target))
-        by_clause: dict[tuple[int, bool], list[int]] = {}
-        compiled: dict[int, CompiledClause] = {}
-        for i, key in enumerate(keys):
-            for clause, at_branch in self._open_clauses(*key):
-                compiled[clause.index] = clause
-                by_clause.setdefault((clause.index, at_branch), []).append(i)
-        for (number, at_branch), which in sorted(by_clause.items()):
-            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
-
-    def _residual(self, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
-        """The number of what to assert at an end with each of ``labels``; -1 where every literal is refuted there."""
-        table, residuals = self.calculus.table, self.calculus.residuals
-
-        def number(i: int) -> int:
-            found = residuals.at(clause, at_branch, table.labels[i])
-            return -1 if found is None else table.id(found)
-
-        return by_distinct(labels, number)
-
-    def _is_covered(self, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools) -> Bools:
-        """Which role assertions (a inside, b outside) have ``clause`` met by the certified model, or bounded (rules R0, C, R)."""
-        table = self.calculus.table
-        if clause.n and not at_branch:
-            return self.counts.is_within(a, clause)
-        if clause.n:
-            found = self.counts.is_within(b, clause)
-            rest = np.flatnonzero(~found & is_old)
-            if len(rest):
-                self._sync()
-                found[rest] = self._is_replaced(clause, a[rest], b[rest])
-            return found
-        head, body = (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
-        met: Bools = is_old & table.where(self.certified[a], lambda x: not head & ~x[1] and not body & ~x[0])
-        return met
-
-    def _is_replaced(self, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
-        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours in the certified model."""
-        calculus, table, graph = self.calculus, self.calculus.table, self.graph
-        below = calculus.below(clause)
-        takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
-
-        def takes_nobody(label: Label) -> bool:
-            ids = calculus.tbox.atom_ids
-            return not any(need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers)
-
-        found: Bools = self.counts.sizes(b) == 1
-        found &= table.where(self.mu[b], takes_nobody)
-        found &= table.where(self.certified[a], lambda x: not clause.branch_body & ~x[0])
-        rest = np.flatnonzero(found)
-        if not len(rest):
-            return found
-        graph.expand(unique(b[rest]))
-        self._sync()
-        neighbours: dict[int, set[tuple[Role, int]]] = {}
-        roles = calculus.roles
-        for x, r, y in zip(*(column.tolist() for column in graph.half_edges(flags(len(graph), b[rest])))):
-            neighbours.setdefault(x, set()).add((roles[r], y))
-        labels = table.labels
-        for i in rest.tolist():
-            x, y = int(a[i]), int(b[i])
-            others = np.array(
-                sorted(
-                    {z for r, z in neighbours[y] if r in below and z != x and not clause.branch_body & labels[int(self.mu[z])][1]}
-                ),
-                np.int64,
-            )
-            apart = ~flag_of(self.is_new, others) & self._are_different(np.full(len(others), x, np.int64), others)
-            self._sync()
-            needs = [need for need in calculus.needs.needed(labels[int(self.mu[y])]) if need.role in below]
-            met = {r for r, z in neighbours[y] if z == x}
-            found[i] = apart.all() and all(
-                is_served(calculus.tbox, need, labels[int(self.certified[x])], labels[int(self.mu[x])], met) for need in needs
-            )
-        return found
 
     # --- what is kept ------------------------------------------------------------------------------
 
@@ -463,7 +366,8 @@ class Patch(OpenAssertions):
             kept[elements] = table.join(table.visible(self.mu[elements]), _at(self.residual, elements))
         edges, data = self._kept()
         touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
-        return Found(graph, elements, self.active, graph.label, kept, touched, np.flatnonzero(clash), edges, data)
+        clashing = np.flatnonzero(clash)
+        return Found(graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in)
 
     def _kept(self) -> tuple[Columns, Columns]:
         """The role assertions and data of I that are kept."""
@@ -513,10 +417,12 @@ class Patch(OpenAssertions):
 
     def pull_in_for(self, individuals: Sequence[str]) -> bool:
         """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
-        here, out = self._kept_out
-        pulled = out[np.isin(here, self._elements(individuals))]
+        here, out, codes = self._kept_out
+        pulled = np.isin(here, self._elements(individuals))
         self._sync()
-        pulled = pulled[~self.inside[pulled]]
+        pulled &= ~self.inside[out]
+        self.pulled_in.note(out[pulled], codes[pulled])
+        pulled = out[pulled]
         self.inside[pulled] = True
         return bool(len(pulled))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from abox_ops.conflicts import RawConflict
-from shiq.checking.base import Base, Found, Sized
+from shiq.checking.base import Base, Found, Sized, Telling
 from shiq.checking.options import Clock, Options
 from shiq.conflict import Conflict
 from shiq.errors import UsageError
@@ -78,6 +78,7 @@ def result_of(
         ),
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
+        why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
     )
 
 

@@ -14,6 +14,7 @@ from shiq.abox import ABox
 from shiq.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
 from shiq.place import Place, Places, nowhere
+from shiq.result import PulledIn
 from shiq.verdict import Leftover, Verdict
 
 
@@ -109,6 +110,14 @@ class Distributed(Protocol):
 
     def close(self) -> None:
         """Lets go what is held for the results given so far; they cannot be looked at any further."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """An add set that knows what pulled elements in."""
+
+    def why_pulled(self) -> Sequence[PulledIn]:
+        """Each reason once, with how many elements it pulled in, most first."""
 
 
 class Asserting(Protocol):

@@ -59,10 +59,16 @@ class Options:
     audit: float = 0.0
     accept_agpl: bool = False
     require_nonempty: bool = False
+    why_pulled: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
+        if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
+            raise UsageError(
+                "what pulls individuals in is told by the engine local, for the criteria model and clausal",
+                "Leave the engine and the criterion as they are.",
+            )
         for kind in self.allow:
             _known(kind, KINDS, "kind")
         for kind in self.fail_on:
