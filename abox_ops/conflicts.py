@@ -59,6 +59,12 @@ V = TypeVar("V")
 #: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
 LOOKED_AT = 50
 
+#: Seconds for making what stands behind the insertions of one conflict minimal.
+PATIENCE = 60.0
+
+#: For this many groups what is said of their individuals is looked up together.
+FETCHED = 500
+
 #: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
 
@@ -80,7 +86,9 @@ class Explainer:
 
     ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop looking for more. What was left is
     in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found). ``unsure``
-    is set where something was taken to be consistent that was not decided.
+    is set where something was taken to be consistent that was not decided. ``patience``: seconds for making the base and the
+    axioms of one conflict minimal; what is left by then is given as it is, and marked. Insertions are not bounded by it: who is
+    blamed does not depend on the machine's speed.
     """
 
     tbox: TBox
@@ -89,12 +97,14 @@ class Explainer:
     limit: int = 1000
     deadline: float | None = None
     progress: Callable[[str, int, int], None] | None = None
+    patience: float = field(default_factory=lambda: PATIENCE)
     found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
     unexplained: int = 0
     complete: bool = True
     unsure: bool = False
     _doubtful: set[frozenset[Assertion]] = field(default_factory=set)
-    _known_axioms: dict[tuple[Row, ...], list[Axiom]] = field(default_factory=dict)
+    _known_axioms: dict[tuple[Row, ...], tuple[list[Axiom], bool]] = field(default_factory=dict)
+    _patient_until: float | None = None
 
     def run(self, insertions: Sequence[Assertion], add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
         """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
@@ -118,6 +128,8 @@ class Explainer:
                 break
             if self.progress:
                 self.progress("explaining conflicts", i, len(todo))
+            if i % FETCHED == 0:
+                supports.fetch(individual for near in todo[i : i + FETCHED] for individual in near)
             local = self._local(supports, add_set.tbox, group)
             if local is None:
                 self.unexplained += 1
@@ -171,13 +183,18 @@ class Explainer:
         singles = {a for k in done for a in k}
         open_ = {k: b for k, b in open_.items() if not k & singles}
         suspects: set[frozenset[Assertion]] = set()
+        holding: dict[Assertion, list[frozenset[Assertion]]] = {}
+        for key in open_:
+            for assertion in key:
+                holding.setdefault(assertion, []).append(key)
         for turn in range(max(map(len, open_), default=0)):
             pool: set[Assertion] = set()
             pooled: list[frozenset[Assertion]] = []
             for key in open_:
                 if turn < len(key):
                     rest = key - {sorted(key, key=repr)[turn]}
-                    if any(other <= pool | rest for other in open_):
+                    # None is inside the pool so far: one that would be now shares something with what is added.
+                    if any(all(a in pool or a in rest for a in other) for added in rest for other in holding[added]):
                         suspects.add(key)
                     else:
                         pool |= rest
@@ -221,6 +238,13 @@ class Explainer:
 
     def _justified(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
         self.unsure = insertions in self._doubtful
+        self._patient_until = time.monotonic() + self.patience
+        try:
+            return self._with_its_reasons(tbox, insertions, base)
+        finally:
+            self._patient_until = None
+
+    def _with_its_reasons(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
         fixed = sorted(insertions, key=repr)
         needed = self._shrunk(base, lambda part: self._refutes(tbox, [*fixed, *part]))
         assertions = [*fixed, *needed]
@@ -232,8 +256,11 @@ class Explainer:
         where they differ in literals too, that is verified."""
         rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
         form, _ = canonical_rows(rows)
-        known = self._known_axioms.get(form)
-        if known is not None and (not any(t.startswith('"') for t in terms) or self._is_minimal(known, assertions)):
+        known, is_sure = self._known_axioms.get(form, (None, False))
+        if known is not None and not any(t.startswith('"') for t in terms):
+            self.unsure = self.unsure or not is_sure
+            return known
+        if known is not None and is_sure and self._is_minimal(known, assertions):
             return known
         used = self._used(tbox, assertions)
         candidates = [a for a in self.tbox.axioms if a in used] if used else []
@@ -244,8 +271,7 @@ class Explainer:
             if proof is not None and self._refutes_with(proof.axioms, assertions):
                 candidates = list(proof.axioms)
         found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
-        if not self.unsure:
-            self._known_axioms[form] = found
+        self._known_axioms[form] = found, not self.unsure
         return found
 
     def _is_minimal(self, axioms: list[Axiom], assertions: list[Assertion]) -> bool:
@@ -348,7 +374,8 @@ class Explainer:
         return removed, fresh
 
     def _is_over(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
+        ends = [end for end in (self.deadline, self._patient_until) if end is not None]
+        return bool(ends) and time.monotonic() > min(ends)
 
 
 def _groups(conflicts: list[frozenset[Assertion]]) -> list[list[frozenset[Assertion]]]:

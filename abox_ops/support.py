@@ -46,7 +46,7 @@ class Supports:
         yield self._among(inside)
         for reach in (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned):
             while True:
-                self._fetch(inside)
+                self.fetch(inside)
                 self._linked = Counter(other for i in inside for other in {other for _, other in self._half_edges(i)})
                 grown = inside | {other: None for individual in inside for other in reach(individual, inside)}
                 if len(grown) == len(inside):
@@ -54,7 +54,7 @@ class Supports:
                 inside = grown
                 yield self._among(inside)
 
-    def _fetch(self, individuals: Iterable[str]) -> None:
+    def fetch(self, individuals: Iterable[str]) -> None:
         """Looks up, together, what is said about ``individuals``."""
         new = [i for i in individuals if i not in self._about]
         if new:
@@ -67,7 +67,7 @@ class Supports:
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
         chosen = set(inside)
-        self._fetch(chosen)
+        self.fetch(chosen)
         place: dict[str, int] = {}
         for start in sorted(chosen):
             if start in place:

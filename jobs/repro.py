@@ -67,10 +67,6 @@ class Reproducer:
         """The same for the same module and TBox."""
         return f"shiq-repro-{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.zip"
 
-    def is_disputed(self) -> bool:
-        """Whether two reasoners that decided it disagree."""
-        return len({verdict for verdict, _ in self.answers.values() if verdict != Verdict.UNDETERMINED.value}) > 1
-
 
 def reproducer(
     tbox: ClausalTBox, module: Module, answers: Mapping[str, Answer], options: Mapping[str, Any] | None = None

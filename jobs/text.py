@@ -17,7 +17,7 @@ from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
 
 #: Kinds of leftovers that were interpreted, and are told all the same.
-NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside"})
+NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "many-equal", "hub"})
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
@@ -115,6 +115,9 @@ def _judged(gated: Gated, verbose: bool) -> list[str]:
 
 
 def _identities(gated: Gated, verbose: bool) -> list[str]:
+    if gated.identities is None and gated.decision != REFUSED and gated.identity_policy != "allow":
+        engine = gated.result.evidence.engine
+        return ["", f"which individuals become equal is not told by the engine {engine}: --engine local tells it"]
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []
@@ -201,14 +204,19 @@ def leftovers_text(
     """How many leftovers there are of each kind, then the first of them."""
     if not leftovers:
         return []
-    kinds = Counter[str]()
+    kinds = Counter[tuple[str, str]]()
     for leftover in leftovers:
-        kinds[leftover.kind] += leftover.count
-    parts = [
-        f"{count:,} {kind}{' (allowed)' if kind in allowed else ' (for information)' if kind in INFORMATIVE - fail_on else ''}"
-        for kind, count in sorted(kinds.items())
-    ]
-    lines = ["", f"{'not interpreted' if set(kinds) - NOTES else 'to be known'}: {', '.join(parts)}"]
+        kind = leftover.kind
+        standing = ""
+        if kind in allowed:
+            standing = " (allowed)"
+        elif kind in INFORMATIVE - fail_on:
+            standing = " (for information)"
+        elif leftover.agreed and kind not in fail_on:
+            standing = " (of the base, allowed when it was certified)"
+        kinds[kind, standing] += leftover.count
+    parts = [f"{count:,} {kind}{standing}" for (kind, standing), count in sorted(kinds.items())]
+    lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
     shown = leftovers if verbose else leftovers[:SHOWN]
     for leftover in shown:
         times = f" × {leftover.count:,}" if leftover.count > 1 else ""
@@ -223,7 +231,7 @@ def leftovers_text(
 def _figures(result: Result) -> list[str]:
     s = result.statistics
     seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
-    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.assertions else ""
+    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
     return [
         f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in"
         + _amplification(s),
@@ -302,13 +310,20 @@ def status_text(found: Mapping[str, Any]) -> str:
             if found["completed"]
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
-            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers",
+            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
             *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _agreed(certificate: Mapping[str, Any]) -> str:
+    """Which leftovers of the base were allowed when it was certified."""
+    counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
+    parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
+    return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Any
 from abox_ops.decide import Decider
 from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
+from shiq.checking.base import agreed
 from shiq.checking.certifying import (
     certificate_of,
     certified,
@@ -109,7 +110,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
         clock = Clock()
-        ontology = ontology_of([*sources_of(sources), *sources_of(more)], options)
+        ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
         clock.stage("reading")
         leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
         options = replace(options, allow=options.allow | {"empty-tbox"})
@@ -132,9 +133,13 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         with keeper.open_store(path) as opened:
             checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
+            before = opened.certificate.to_dict() if opened.certificate else {}
         clock.stage("reading the store")
         abox, aside = well_typed(now.data.abox, options)
-        leftovers = (*now.ontology.leftovers, *now.data.leftovers, *aside, *told_aside(asides))
+        of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
+        # What was allowed of the data stays so; of a new TBox nothing was.
+        known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
+        leftovers = (*known, *aside, *told_aside(asides))
         prepared, result = prepare_and_certify(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         certificate = certificate_of(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):

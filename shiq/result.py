@@ -114,6 +114,7 @@ class Evidence:
                     "text": x.text,
                     "hint": x.hint,
                     "count": x.count,
+                    **({"agreed": True} if x.agreed else {}),
                 }
                 for x in self.leftovers
             ],

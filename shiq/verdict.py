@@ -43,13 +43,17 @@ KINDS: dict[str, str] = {
     "set-aside": "assertions of the base that were set aside because they are known, or waived, to contradict it",
     "without-effect": "triples that every model can meet, however they are meant, and that nothing else uses",
     "unmatched-deletion": "a deletion of what the base does not assert: it does nothing",
+    "many-equal": "very many individuals that are one, by sameAs or a functional property: mostly a wrong key",
+    "hub": "an individual with very many role assertions that a check has to look at",
     "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
 }
 
 
 #: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to (``--fail-on KIND``). The
 #: datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in no question that is asked.
-INFORMATIVE = frozenset({"unknown-datatype", "set-aside", "without-effect", "unmatched-deletion", "unsatisfiable-class"})
+INFORMATIVE = frozenset(
+    {"unknown-datatype", "set-aside", "without-effect", "unmatched-deletion", "many-equal", "hub", "unsatisfiable-class"}
+)
 
 #: For ``--fail-on``: every kind.
 UNINTERPRETED = "uninterpreted"
@@ -70,6 +74,7 @@ class Leftover:
     ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
     line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
     triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
+    ``agreed``: it came with a base, and its kind was allowed when that was certified.
     """
 
     kind: str
@@ -79,6 +84,7 @@ class Leftover:
     text: str = ""
     hint: str = ""
     count: int = 1
+    agreed: bool = False
 
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""

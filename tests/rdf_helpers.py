@@ -31,9 +31,9 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def turtle(folder: Path, text: str, name: str = "o.ttl") -> Reading:
+def turtle(folder: Path, text: str, name: str = "o.ttl", *, closed: bool = False) -> Reading:
     """The ontology that ``text`` says, in Turtle with the usual prefixes."""
-    return read_ontology([write(folder, name, PREFIXES + text)])
+    return read_ontology([write(folder, name, PREFIXES + text)], closed=closed)
 
 
 def data(folder: Path, text: str, tbox: Reading, name: str = "d.ttl") -> Reading:

@@ -12,6 +12,7 @@ import pytest
 from killing import run_and_kill
 from store_content import said
 
+import jobs.engines.index
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
 from jobs.upkeep import commit, compact, write_store
@@ -158,6 +159,21 @@ def test_another_store_at_the_same_place_refuses(tmp_path: Path) -> None:
     assert first[1] == second[1] == 1
     with pytest.raises(StoreError, match="changed since"):
         commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), checked=first)
+
+
+def test_an_index_of_other_clauses_is_not_grown_but_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of the program may read the TBox in other clauses: then rows of the two must not be mixed."""
+    for seed in (1, 4, 6):
+        kb, path = random_kb(seed), tmp_path / str(seed)
+        path.mkdir()
+        pool = sorted({*kb.abox, *kb.insertions}, key=repr)
+        before, batch, gone = set(pool[::2]), pool[1:4], pool[:1]
+        store = write_store(path / "kg", kb.tbox, abox_of(sorted(before, key=repr)))
+        with monkeypatch.context() as other:
+            other.setattr(jobs.engines.index, "clauses_hash", lambda clauses: "of another version")
+            store = commit(path / "kg", abox_of(batch), abox_of(gone), checked=store.identity)
+        after = (before - set(gone)) | set(batch)
+        assert said(store) == said(write_store(path / "anew", kb.tbox, abox_of(sorted(after, key=repr))))
 
 
 def test_a_batch_that_changes_nothing_makes_no_snapshot(tmp_path: Path) -> None:

@@ -216,7 +216,9 @@ def test_labels_are_told_apart() -> None:
     assert labels.of("http://x.org/a/Name") == "a/Name"
     assert labels.of("http://x.org/b/Name") == "b/Name"
     assert labels.of("http://x.org/well/7") == "well/7"
-    assert labels.of("_:i0.x") == "_:i0.x"
+    assert labels.of("_:i0.x") == "_:x"
+    both = Labels({}, ["_:i3.0.x", "_:i3.1.x", "_:a0.y.1"])
+    assert [both.of(node) for node in ("_:i3.0.x", "_:i3.1.x", "_:a0.y.1")] == ["_:x (of file 1)", "_:x (of file 2)", "_:y.1"]
 
 
 ONTOLOGY = """@prefix : <urn:v#> .

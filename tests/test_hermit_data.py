@@ -333,3 +333,16 @@ def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReaso
         assert own.decide(tbox, [module])[0].verdict is verdict, f"seed {seed}"
         seen[verdict] += 1
     assert min(seen[CONSISTENT], seen[INCONSISTENT]) >= 15, seen
+
+
+def test_axioms_about_data_are_written_once_for_each_version_of_their_proxies(hermit: HermitReasoner) -> None:
+    """Answers do not depend on what was asked before; as `own`, which has no proxies."""
+    rng, own = random.Random(7), OwnReasoner()
+    small = DatatypeRestriction(INTEGER, ((XSD + "minInclusive", Literal("1", XSD + "integer")),))
+    tbox = simplify(TBox((SubClassOf(A, DataAllValuesFrom(F, small)), FunctionalDataProperty(F))), (A,)).clauses
+    for _ in range(12):
+        values = tuple((0, F.iri, Literal(str(rng.randint(-1, 3)), XSD + "integer")) for _ in range(rng.randint(0, 2)))
+        module = Module((1 << tbox.atom_ids[A.iri],), (0,), data=values)
+        assert hermit.decide(tbox, [module])[0].verdict is own.decide(tbox, [module])[0].verdict, values
+    prepared = hermit._prepare(tbox)
+    assert len(prepared.documents) < 12

@@ -98,9 +98,10 @@ def test_auto_leaves_few_open(data_path: Path) -> None:
         (("real/NTNcombined.owl",), ""),
         (("real/wine.owl",), "nominal"),
         (("owl2bench/UNIV-BENCH-OWL2DL.owl", "owl2bench/OWL2DL-1.abox.nt.gz"), "HasKey"),
+        (("owl2streams/university10_static.owl.gz",), "HasKey"),
         (("owl2streams/officerepository_all_schema.owl", "owl2streams/city_SensorRepository.nt.gz"), "chain"),
     ],
-    ids=["moral", "NTN", "wine", "OWL2Bench", "city"],
+    ids=["moral", "NTN", "wine", "OWL2Bench", "university", "city"],
 )
 def test_real_ontologies_are_right_or_the_construct_is_named(data_path: Path, files: tuple[str, ...], outside: str) -> None:
     """All of them are consistent."""

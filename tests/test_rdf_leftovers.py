@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from shiq.check import check_insertions
 from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-from shiq.verdict import KINDS, Leftover
+from shiq.verdict import KINDS, Leftover, Verdict
 from tests.rdf_helpers import LINES_BEFORE, NS, PREFIXES, data, kinds, turtle, write
 
 DECLARED = """
@@ -118,6 +119,8 @@ def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, tex
 @pytest.mark.parametrize(
     "text",
     [
+        ":p a owl:FunctionalProperty .",
+        ":p rdfs:domain :Cat .",
         ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 1 ] .",
     ],
 )
@@ -214,6 +217,7 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ":likes owl:inverseOf [ owl:inverseOf [ owl:inverseOf :likes ] ] .",
         ":a owl:sameAs 5 .",
         ":Cat owl:sameAs :a .",
+        ":Cat owl:sameAs :Dog .",
         "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :likes .",
         "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :a ; owl:assertionProperty :age ; owl:targetValue :b .",
         "[] a owl:AllDifferent .",
@@ -285,27 +289,74 @@ def test_structures_that_nothing_uses(tmp_path: Path) -> None:
     assert {leftover.kind for leftover in reading.leftovers} == {"unattached"}
 
 
+IDLE = (
+    ":p owl:equivalentProperty :q .",
+    ":p a owl:FunctionalProperty ; rdfs:subPropertyOf :q .",
+    ":One a owl:Class ; owl:sameAs :Two . :Two a owl:Class ; rdfs:label 'two' .",
+)
+DEFINED_BY_ITSELF = "_:b a owl:Class ; owl:intersectionOf ( :Cat [ a owl:Class ; owl:unionOf ( _:b :Dog ) ] ) ."
+
+
 def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -> None:
-    idle = (
-        ":p owl:equivalentProperty :q .",
-        ":p a owl:FunctionalProperty ; rdfs:subPropertyOf :q .",
-        ":Cat owl:sameAs :Dog .",
-        "_:b a owl:Class ; owl:intersectionOf ( :Cat [ a owl:Class ; owl:unionOf ( _:b :Dog ) ] ) .",
-    )
-    for text in idle:
-        reading = turtle(tmp_path, DECLARED + text)
+    for text in (*IDLE, DEFINED_BY_ITSELF):
+        reading = turtle(tmp_path, DECLARED + text, closed=True)
         assert set(kinds(reading)) == {"without-effect"}, text
         assert not reading.tbox.axioms
-    used = (
+
+
+@pytest.mark.parametrize("text", IDLE)
+def test_what_later_data_may_use_stands_in_the_way(tmp_path: Path, text: str) -> None:
+    assert kinds(turtle(tmp_path, DECLARED + text)).keys() <= {"undeclared", "malformed"}
+
+
+@pytest.mark.parametrize(
+    ("tbox", "batch"),
+    [
+        (":p a owl:FunctionalProperty .", ":p a owl:AnnotationProperty . :a :p :b , :c . :b owl:differentFrom :c ."),
+        (":p a owl:FunctionalProperty .", ":Cat :p :b , :c . :b owl:differentFrom :c ."),
+        (":Cat owl:disjointWith :Dog . :p rdfs:domain :Dog .", ":tom a :Cat ; :p :b ."),
+        (":Cat owl:disjointWith :Dog . :One a owl:Class ; owl:sameAs :Two . :Two a owl:Class .", ":tom a :One ."),
+    ],
+)
+def test_a_batch_that_uses_what_nothing_used_before_is_not_consistent(tmp_path: Path, tbox: str, batch: str) -> None:
+    """The first and the last of these came out `consistent` while what the TBox says there was for information only: as an
+    annotation the batch passed, and the axiom had been set aside."""
+    some = DECLARED + ":likes rdfs:domain :Cat . "
+    base, inserted = write(tmp_path, "t.ttl", PREFIXES + some + tbox), write(tmp_path, "b.ttl", PREFIXES + batch)
+    assert check_insertions(base, None, inserted, reasoner="own").verdict is Verdict.UNDETERMINED
+    assert "without-effect" not in kinds(read_ontology([base, inserted], closed=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         ":p owl:equivalentProperty :q . :q rdfs:subPropertyOf :r . :a :r :b .",
         ":p a owl:FunctionalProperty . :Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :odd ] .",
         "_:b a owl:Class ; owl:complementOf _:b .",
         "_:b a owl:Class ; owl:unionOf ( :Cat [ owl:complementOf _:b ] ) .",
         "_:b owl:unionOf ( :Cat :Dog ) .",
         ":likes a owl:FunctionalProperty . :p rdfs:subPropertyOf [] .",
-    )
-    for text in used:
-        assert "without-effect" not in kinds(turtle(tmp_path, DECLARED + text)), text
+        # Two definitions of one node are an axiom: here Dog is a subclass of Cat.
+        "_:b a owl:Class ; owl:intersectionOf ( :Cat _:b ) ; owl:unionOf ( :Dog _:b ) .",
+        "_:b a owl:Class ; owl:unionOf _:l . _:l rdf:first :Cat , _:b ; rdf:rest _:l , rdf:nil .",
+        "_:b a owl:Restriction ; owl:onProperty :likes ; owl:someValuesFrom _:b , :Cat .",
+        # Classes of which more is said: if they are meant to be equal, and not only their names, tom contradicts.
+        ":Cat owl:sameAs :Dog ; owl:disjointWith :Dog . :tom a :Cat .",
+        ":Cat owl:sameAs :Dog . :tom a :Cat .",
+        ":Cat owl:sameAs :Dog ; rdfs:subClassOf :Pet .",
+        ":likes owl:sameAs :hates . :hates a owl:ObjectProperty . :a :likes :b .",
+        ":likes owl:sameAs :hates . :hates a owl:ObjectProperty , owl:AsymmetricProperty .",
+    ],
+)
+def test_what_something_uses_is_not_without_effect(tmp_path: Path, text: str) -> None:
+    assert "without-effect" not in kinds(turtle(tmp_path, DECLARED + text, closed=True))
+
+
+def test_functional_syntax_uses_names_as_well(tmp_path: Path) -> None:
+    turtle_file = write(tmp_path, "t.ttl", PREFIXES + DECLARED + ":p rdfs:domain :Dog .")
+    for text in ("ClassAssertion(ObjectSomeValuesFrom(:p :Cat) :tom)", "ObjectPropertyAssertion(:p :tom :b)"):
+        functional = write(tmp_path, "f.ofn", f"Prefix(:=<{NS}>) Ontology(<urn:f> {text})")
+        assert "without-effect" not in kinds(read_ontology([turtle_file, functional], closed=True))
 
 
 def test_rules_are_outside(tmp_path: Path) -> None:

@@ -101,9 +101,29 @@ def test_a_disagreement_stops_the_run_and_packs_a_reproducer(
     assert {a.verdict for a in found.answers} == {Verdict.CONSISTENT, Verdict.INCONSISTENT}
     assert any("audit" in note for note in result.to_dict()["evidence"]["notes"])
     packed = of_disagreement(found)
-    assert packed.is_disputed()
+    assert sorted(verdict for verdict, _ in packed.answers.values()) == ["consistent", "inconsistent"]
     answers = replay(packed)
     assert answers["own"].verdict is Verdict.INCONSISTENT
+
+
+def test_the_command_writes_what_two_reasoners_disagree_about(
+    hard: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(Careless):
+        name = "konclude"
+
+    monkeypatch.setitem(BACKENDS, "konclude", lambda heap, timeout: Elsewhere())  # type: ignore[arg-type, misc]
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    bad = batch(tmp_path / "bad.nt", "C", "D")
+    code, out, err = run("check", "-t", hard, "-i", bad, "--reasoner", "konclude", "--audit", "100%", "-q")
+    (zipped,) = (tmp_path / "here").iterdir()
+    assert (code, "UNDETERMINED" in out, f"packed: {zipped.name}" in err) == (3, True, True)
+    packed = read(zipped)
+    assert {name: verdict for name, (verdict, _) in packed.answers.items()} == {"konclude": "consistent", "own": "inconsistent"}
+    assert (packed.name, packed.options["reasoner"]) == (zipped.name, "konclude")
+    with zipfile.ZipFile(zipped) as archive:
+        assert sorted(archive.namelist()) == ["README.txt", "answers.json", "ontology.ofn"]
 
 
 def test_the_share_is_drawn_by_what_a_shape_is(hard: Path, tmp_path: Path) -> None:
@@ -216,6 +236,15 @@ def test_doctor(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert code == 0  # without Java a check still has `own`
     assert "warn  Java: no Java runtime was found" in out
     assert "warn  reasoner hermit" in out
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_doctor_starts_spark_where_that_is_asked(run: Run) -> None:
+    assert "Spark session" not in run("doctor", "--json", "-")[1]
+    code, out, _ = run("doctor", "--spark", "--json", "-")
+    found = {f["what"]: f for f in json.loads(out)["findings"]}
+    assert (code, found["Spark session"]["state"]) == (0, "ok"), out
 
 
 # --- reasoners that a user installed --------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.told import Label
-from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique, without
+from jobs.columns import ArrayTable, Columns, Ints, Table, come_and_go, is_in, unique, without
 from jobs.engines.base import FRESH, LessBase, Names
 from jobs.engines.clausal import Clausal
 from jobs.engines.grouping import components, of_several
@@ -65,8 +65,10 @@ def growth(
     was accepted, if it was.
 
     None where that is no small change: the batch brings vocabulary or axioms into the clauses, or takes complex assertions
-    away, or labels clash.
+    away, or labels clash, or the store's index is of other clauses than this version of the program reads in the TBox.
     """
+    if isinstance(stored.index.labels.table, ArrayTable):
+        return None
     after = stored.without(deletions, insertions)
     if stored.index.contradictory or (isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])):
         return None

@@ -40,6 +40,7 @@ UNITS: Final = ("triple", "subject", "graph", "document")
 #: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set aside what makes them equal.
 IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[Gated], None]
+_NOT_TOLD: Final = "the engine {engine} does not tell which individuals become equal"
 _REFUSED: Final = "the batch was refused"
 
 
@@ -72,6 +73,8 @@ def gate(
     for what, value, known in (("mode", mode, MODES), ("unit", unit, UNITS), ("identities", identities, IDENTITIES)):
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", f"Known: {', '.join(known)}.")
+    if identities == "block" and settings.get("engine") == "spark":
+        raise UsageError(_NOT_TOLD.format(engine="spark"), "Use --engine local, or leave --identities block out.")
     lines = [line for i, name in enumerate(insertions) for line in read_lines(name, i)]
     if require_nonempty:
         _require_triples(insertions, lines)
@@ -282,10 +285,8 @@ class _Gating:
         if self.merging != "block":
             return ()
         if self.identities is None:
-            raise UsageError(
-                f"the engine {result.evidence.engine} does not tell which individuals become equal",
-                "Use --engine local, or leave --identities block out.",
-            )
+            said = _NOT_TOLD.format(engine=result.evidence.engine)
+            raise UsageError(said, "Use --engine local, or leave --identities block out.")
         return self.identities
 
     def _merging_lines(self, found: Iterable[Identity]) -> list[SetAside]:

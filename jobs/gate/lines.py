@@ -107,6 +107,10 @@ def read_triple(text: bytes) -> Triple | None:
 
 # --- what a check calls them ----------------------------------------------------------------------
 
+#: What the parser says of a text that is a single line: the line that it names is none of the file's.
+_SAID: Final = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
+_COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+)")
+
 #: What a check puts before the label of a blank node of a batch (as subject or object): where it was read.
 _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
@@ -158,8 +162,20 @@ def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
         text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         quad = _quad(text, syntax) if text.strip() else None
     except (SyntaxError, ValueError) as error:
-        return Line(file, number, raw, problem=str(error))
+        return Line(file, number, raw, problem=_problem(str(error)))
     return Line(file, number, raw, _triple(quad), _graph(quad)) if quad else Line(file, number, raw)
+
+
+def _problem(said: str) -> str:
+    """
+    >>> _problem("Parser error at line 1 between columns 1 and 20: Invalid IRI code point ' ' (line 1)")
+    "Invalid IRI code point ' ' (between columns 1 and 20)"
+    """
+    found = _SAID.fullmatch(said)
+    if found is None:
+        return said
+    columns = _COLUMNS.fullmatch(found[1])
+    return f"{found[2]} ({columns[1]})" if columns else found[2]
 
 
 def _quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:

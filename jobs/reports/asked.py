@@ -37,7 +37,15 @@ def completed(answer: dict[str, Any], asked: Asked, labels: Mapping[str, str] | 
     made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"command": asked.command, "made": made, "shiq": shiq.__version__, **given}
     named = _named(answer, labels or {})
-    return {**located(answer, asked.sides()), **({"labels": named} if named else {}), "about": about}
+    return {**_located(answer, asked), **({"labels": named} if named else {}), "about": about}
+
+
+def _located(answer: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    """``answer`` with the places of its conflicts, and of those of the last check of a gate, all looked for together."""
+    own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
+    found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]
+    inner = {"result": {**answer["result"], "conflicts": found[len(own) :]}} if last else {}
+    return {**answer, "conflicts": found[: len(own)], **inner}
 
 
 def _named(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:

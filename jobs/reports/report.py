@@ -207,7 +207,7 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),
-        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE,
+        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE and not raw.get("agreed"),
     )
 
 

@@ -245,20 +245,43 @@ def _after_gate(report: Report) -> tuple[Step, ...]:
     return tuple(found)
 
 
+#: What description logic says, and what people say; in this order.
+_PLAIN = (
+    (
+        "a TBox axiom among assertions: insertions may not change the TBox",
+        "a rule among facts: a batch may not change the ontology",
+    ),
+    ("a TBox without axioms", "an ontology without rules"),
+    ("TBox", "ontology"),
+    ("an axiom", "a rule"),
+    ("axiom", "rule"),
+    ("assertions", "facts"),
+)
+
+
 def _open_kinds(report: Report) -> list[Step]:
     """What to do about each kind of leftover that stands in the way."""
     counts = Counter[str]()
     for left in report.leftovers:
         if left.blocks:
             counts[left.kind] += left.count
-    return [
-        Step(
-            f"{n:,} × {kind}: {KINDS.get(kind, kind)}. Correct each where the table below says; or, if they are meant so, leave "
-            "them out of account, by your decision:",
-            shlex.join([*_called(report, report.command), "--allow", kind]),
-        )
-        for kind, n in counts.most_common()
+    if not counts:
+        return []
+    kinds = [kind for kind, _ in counts.most_common()]
+    steps = [
+        Step(f"{counts[kind]:,} × {kind}: {_in_plain_words(kind)}. Correct each where the table below says.") for kind in kinds
     ]
+    allowing = [part for kind in kinds for part in ("--allow", kind)]
+    leaving = "Or, if all that is meant so, leave it out of account, by your decision:"
+    return [*steps, Step(leaving, shlex.join([*_called(report, report.command), *allowing]))]
+
+
+def _in_plain_words(kind: str) -> str:
+    """What a kind of leftover is, for those who say ontology and rule."""
+    text = KINDS.get(kind, kind)
+    for technical, plain in _PLAIN:
+        text = text.replace(technical, plain)
+    return text
 
 
 def reasons(report: Report) -> tuple[str, ...]:

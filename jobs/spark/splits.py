@@ -21,12 +21,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.spark.rows import CLASS, DATA, ROLE, batch_of
 from jobs.spark.worker import StoreKey, opened_store
-from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.model import Literal, Signature
 from shiq.packed import Packing
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
+from shiq.rdf.ill_typed import take_ill_typed
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.tables import line_of, name_problems
@@ -260,13 +260,8 @@ def _types_entities(triples: Triples, known: Signature) -> bool:
 
 def _set_aside(triples: Triples, bulk: Bulk) -> list[Leftover]:
     """Takes the ill-typed data assertions out."""
-    theory = DataTheory()
-    values = column(triples.object)[bulk.data]
-    bad = {i for i in np.unique(values).tolist() if isinstance(theory.value(cast(Literal, triples.terms[i])), IllTyped)}
-    gone = np.isin(values, np.array(sorted(bad), np.int64))
-    found = [triples.leftover("ill-typed", "an ill-typed literal was set aside", row) for row in bulk.data[gone].tolist()]
-    bulk.data = bulk.data[~gone]
-    return found
+    rows = take_ill_typed(triples, bulk)
+    return [triples.leftover("ill-typed", "an ill-typed literal was set aside", row) for row in rows]
 
 
 def _assertions(triples: Triples, bulk: Bulk, report: Report, store: StoreKey, place: _Place | None) -> Iterator[pa.RecordBatch]:

@@ -38,7 +38,8 @@ TERM_LABELS = "term-labels"
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
-    ``leftovers`` there were and which of them were ``allowed``.
+    ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``: checks do not ask about these
+    again.
 
     It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand for those of the store that it
     is given to, which fills them in. Only a CONSISTENT one makes the store a base for checks.
@@ -52,6 +53,7 @@ class Certificate:
     allowed: tuple[str, ...] = ()
     tbox_hash: str = ""
     snapshot: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @staticmethod
     def now(*, verdict: Verdict | str, reasoner: str, reason: str = "", allowed: Iterable[str] = ()) -> Certificate:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -193,8 +194,11 @@ def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, lefto
     """``certificate`` for this TBox, snapshot and leftovers."""
     if certificate is None:
         return None
-    kinds = tuple(sorted({leftover.kind for leftover in leftovers}))
-    return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=kinds)
+    counts = Counter[str]()
+    for leftover in leftovers:
+        counts[leftover.kind] += leftover.count
+    known = dict(sorted(counts.items()))
+    return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known)
 
 
 def _claim(path: Path) -> None:

@@ -1,4 +1,4 @@
 """What the public calls of `shiq.check` are made of: one concept, one file; each imports those before it only.
 
-`options` ← `base` ← `inputs` ← `answer` ← `deciding` ← `certifying` ← `session`.
+`options` ← `base` ← `blank_nodes` ← `inputs` ← `answer` ← `crowds` ← `deciding` ← `certifying` ← `session`.
 """

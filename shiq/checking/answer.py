@@ -93,10 +93,11 @@ def _verdict(
         reasons.append(_not_certified(base))
     open_kinds = Counter[str]()
     for leftover in leftovers:
-        if stands_in_the_way(leftover.kind, options.allow, options.fail_on):
+        allowed = options.allow | {leftover.kind} if leftover.agreed else options.allow
+        if stands_in_the_way(leftover.kind, allowed, options.fail_on):
             open_kinds[leftover.kind] += leftover.count
     for kind, count in sorted(open_kinds.items()):
-        first = next(x for x in leftovers if x.kind == kind)
+        first = next(x for x in leftovers if x.kind == kind and not (x.agreed and kind not in options.fail_on))
         asked = kind in INFORMATIVE or kind in options.fail_on
         way_out = "asked for by --fail-on" if asked else f"--allow {kind} if that is meant"
         reasons.append(f"{count} × {kind}, first: {first} ({way_out})")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from abox_ops.audit import Audit
@@ -35,6 +35,15 @@ class Base:
     @property
     def is_certified(self) -> bool:
         return self.certificate.get("verdict") == Verdict.CONSISTENT.value
+
+
+def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tuple[Leftover, ...]:
+    """``leftovers`` of a base, marked where its ``certificate`` was given with their kind allowed: what was decided then need not
+    be decided at each check."""
+    if certificate.get("verdict") != Verdict.CONSISTENT.value:
+        return tuple(leftovers)
+    allowed = frozenset(certificate.get("allowed", ()))
+    return tuple(replace(x, agreed=True) if x.kind in allowed else x for x in leftovers)
 
 
 class Sized(Protocol):

@@ -15,6 +15,7 @@ from abox_ops.engine import MODEL
 from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
+from shiq.checking.crowds import crowds
 from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load
@@ -137,7 +138,7 @@ def prepare_and_certify(
         sent=sent_since(decider, sent),
         audit=decider.audit,
     )
-    leftovers = (*leftovers, *impossible_classes(add_set.tbox, options))
+    leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
     base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
     result = result_of(base, told, ledger, (), replace(options, criterion=MODEL), clock)
     return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
@@ -174,8 +175,9 @@ def _base_certificate(result: Result) -> dict[str, Any]:
 def certificate_of(result: Result, options: Options) -> Any:
     """The certificate that a store keeps of ``result``, dated now."""
     store = load(STORE)
+    allowed = options.allow | {x.kind for x in result.evidence.leftovers if x.agreed}
     return store.Certificate.now(
-        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(options.allow)
+        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(allowed)
     )
 
 

@@ -15,6 +15,7 @@ from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, NamedModule
 from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
+from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
 from shiq.checking.options import Clock, Options, resolved, why_not_model
 from shiq.clause import ClausalTBox
@@ -104,7 +105,8 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         audit=decider.audit,
         notes=notes,
     )
-    leftovers = (*batch.leftovers, *unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at))
+    unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
+    leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 

@@ -28,9 +28,9 @@ def sources_of(given: object) -> list[object]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
-def ontology_of(sources: list[object], options: Options) -> Reading:
-    """``sources`` read as an ontology. Raises: InputError, OperationalError."""
-    reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options))
+def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
+    """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
+    reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed)
     return replace(reading, places=nowhere)
 
 

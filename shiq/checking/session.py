@@ -12,7 +12,7 @@ from abox_ops.engine import KnowledgeBase
 from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
 from shiq.checking.answer import result_of
-from shiq.checking.base import Base, Batch, Distributed
+from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
 from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider
 from shiq.checking.inputs import read_batch
@@ -175,12 +175,13 @@ class Session:
         self._knowledge_bases.clear()
 
     def _base(self, options: Options) -> Base:
-        certificate = self._store.certificate
+        held = self._store.certificate
+        certificate = held.to_dict() if held else {}
         return Base(
             self._store.tbox,
             self.knowledge_base(options.engine),
-            (*self._store.leftovers, *told_aside(self._store.asides)),
-            certificate.to_dict() if certificate else {},
+            (*agreed(self._store.leftovers, certificate), *told_aside(self._store.asides)),
+            certificate,
             self._store.ontologies,
             f"{self._store.snapshot}.",
             lambda: self._store.term_labels,

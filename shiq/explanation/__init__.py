@@ -12,5 +12,6 @@ from shiq.explanation.grouping import Explained, Group, group, sentence
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.patterns import Pattern
+from shiq.explanation.plainly import plainly
 
-__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "sentence"]
+__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "plainly", "sentence"]

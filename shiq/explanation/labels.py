@@ -2,7 +2,7 @@
 
 >>> labels = Labels({"urn:v#Wellbore": "wellbore"})
 >>> labels.of("urn:v#Wellbore"), labels.of("http://example.org/data/wellbore/7"), labels.of("_:i0.x")
-('wellbore', 'wellbore/7', '_:i0.x')
+('wellbore', 'wellbore/7', '_:x')
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _BUILT_IN = {
 }
 _PREFIXES = {OWL: "owl:", RDF: "rdf:", RDFS: "rdfs:", XSD: "xsd:"}
 _PIECES = re.compile(r"[^#/]+")
+#: What readers make of the label of a blank node: before it the input, the snapshot where there is one, and the file's number.
+_SCOPED = re.compile(r"_:(?:[id](?:\d+\.)?|[at](?:\d+x)?)(\d+)x*\.(.+)")
 _TELLING = re.compile(r"[^\W\d_]")
 
 
@@ -38,7 +40,7 @@ class Labels:
         self._add({*self.known, *terms})
 
     def of(self, iri: str) -> str:
-        """The name of ``iri``; of a blank node, the node itself."""
+        """The name of ``iri``; of a blank node, as it was written."""
         found = self._names.get(iri)
         return self._name(iri, 1) if found is None else found
 
@@ -77,11 +79,24 @@ class Labels:
             label = " ".join(_visible(label).split())
             return label if pieces == 1 else f"{label} ({_local(iri, pieces)})"
         if iri.startswith("_:"):
-            return iri
+            return _as_written(iri, pieces)
         for namespace, prefix in _PREFIXES.items():
             if iri.startswith(namespace):
                 return prefix + iri[len(namespace) :]
         return _local(iri, pieces)
+
+
+def _as_written(node: str, pieces: int) -> str:
+    """A blank node as its file has it, without what tells it from those of others; with a second piece, also which file that is.
+
+    >>> _as_written("_:i1.0.b", 1), _as_written("_:i1.0.b", 2), _as_written("_:b", 1)
+    ('_:b', '_:b (of file 1)', '_:b')
+    """
+    scoped = _SCOPED.fullmatch(node)
+    if scoped is None:
+        return _visible(node)
+    label = f"_:{_visible(scoped[2])}"
+    return label if pieces == 1 else f"{label} (of file {int(scoped[1]) + 1})"
 
 
 def _local(iri: str, pieces: int) -> str:

@@ -104,6 +104,7 @@ _FACETS = {
     "maxLength": "at most {} characters long",
     "pattern": "of the form {}",
 }
+_BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +293,8 @@ def range_noun(range: Any, labels: Labels) -> str:
                 _FACETS.get(re.split("[#/]", facet)[-1], f"{re.split('[#/]', facet)[-1]} {{}}").format(plain_literal(value))
                 for facet, value in facets
             ]
-            return f"{range_noun(datatype, labels)}, {_list(limits, 'and')}"
+            joint = " of " if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets) else ", "
+            return f"{range_noun(datatype, labels)}{joint}{_list(limits, 'and')}"
     return expression_text(range, labels)
 
 

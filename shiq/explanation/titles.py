@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.phrases import property_name, range_noun
+from shiq.explanation.phrases import a, property_name, range_noun
 from shiq.explanation.proof import Clash, Proof
 from shiq.model import (
     Assertion,
@@ -56,7 +56,7 @@ def _what(proof: Proof, labels: Labels) -> str:
         case "cax-dw" | "cax-adc":
             return f"both {named[0]} and {named[1]}" if len(named) == 2 else "two classes that exclude each other"
         case "cls-com":
-            return f"must not be {named[0]}, but is" if named else "a class and its opposite"
+            return f"must not be {a(named[0])}, but is" if named else "a class and its opposite"
         case "cls-nothing2":
             return "cannot exist"
         case "dt-not-type":

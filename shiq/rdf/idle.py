@@ -1,19 +1,24 @@
-"""Triples that every model can meet, however they are meant, and that nothing else uses: they are told, but in nobody's way."""
+"""Triples that every model can meet, however they are meant, and that nothing else uses: they are told, but in nobody's way.
+
+Whether anything uses a name can only be said where all there is was read: data that comes later may use it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from shiq.model import OWL, RDFS
-from shiq.rdf.graph import Graph
-from shiq.rdf.vocabulary import FIRST, FUNCTIONAL, NIL, REST, TYPE, is_reserved
+from shiq.rdf.bulk import column
+from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.triples import Triples
+from shiq.rdf.vocabulary import DECLARATIONS, FIRST, FUNCTIONAL, REST, TYPE, is_reserved
 
 _PAIRS = frozenset({OWL + "equivalentProperty", RDFS + "subPropertyOf"})
 _EMPTY_WILL_DO = frozenset({RDFS + "domain"})
-_MONOTONE = frozenset(
-    {FIRST, REST, *(OWL + name for name in ("intersectionOf", "unionOf", "someValuesFrom", "allValuesFrom", "onProperty"))}
-)
-_STRUCTURE = frozenset({OWL + "Class", OWL + "Restriction"})
+_MONOTONE = frozenset({OWL + "intersectionOf", OWL + "unionOf"})
+_LIST = frozenset({FIRST, REST})
 
 
 def idle_properties(graph: Graph, mains: Iterable[int], is_used: Callable[[str], bool]) -> set[int]:
@@ -47,9 +52,29 @@ def _names(graph: Graph, main: int) -> tuple[str, ...]:
     return tuple(map(str, found)) if plain else ()
 
 
+def is_lone(name: str, main: int, triples: Triples, graph: Graph, is_annotation: Callable[[str], bool]) -> bool:
+    """Whether ``name`` is in no triple but ``main`` of ``graph``, declarations and annotations.
+
+    If that holds of two classes, owl:sameAs between them can be met in whatever way it is meant: of the individuals that have
+    these names too nothing is said, and both classes may be empty.
+    """
+    if name not in triples.ids:
+        return True
+    id = triples.ids[name]
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    for row in np.flatnonzero((subjects == id) | (predicates == id) | (values == id)).tolist():
+        subject, predicate, value = (triples.terms[i] for i in (subjects[row], predicates[row], values[row]))
+        is_declaration = predicate == TYPE and value in DECLARATIONS
+        is_main = (subject, predicate, value) == (graph.subjects[main], graph.predicates[main], graph.objects[main])
+        if not (is_main or (subject == name and (is_declaration or is_annotation(str(predicate))))):
+            return False
+    return True
+
+
 def is_idle_expression(graph: Graph, group: Sequence[int]) -> bool:
     """Whether ``group``, blank class expressions that no axiom uses, only defines itself, by itself, in a way that always has a
-    solution: every operator is monotone, so by Knaster and Tarski there is one in every model.
+    solution: intersections and unions are monotone, so by Knaster and Tarski there is one in every model. Each node is defined
+    once: two definitions of one node would be an axiom.
 
     An expression whose outermost node nobody mentions is none: there the triple that uses it may have been lost.
     """
@@ -57,9 +82,21 @@ def is_idle_expression(graph: Graph, group: Sequence[int]) -> bool:
     objects = {graph.objects[i] for i in group}
     if not all(subject.startswith("_:") for subject in subjects) or not subjects <= objects:
         return False
+    listed: set[int] = set()
+    defined: set[str] = set()
     for i in group:
-        predicate, value = graph.predicates[i], graph.objects[i]
-        is_structure = predicate in _MONOTONE or (predicate == TYPE and value in _STRUCTURE)
-        if not is_structure or not isinstance(value, str) or (predicate != REST and value == NIL):
+        subject, predicate, value = graph.subjects[i], graph.predicates[i], graph.objects[i]
+        if predicate in _MONOTONE:
+            if subject in defined:
+                return False
+            defined.add(subject)
+            try:
+                members, triples = read_list(graph, value)
+            except UnmappedError:
+                return False
+            if not all(isinstance(member, str) and not is_reserved(member) for member in members):
+                return False
+            listed.update(triples)
+        elif predicate not in _LIST and (predicate, value) != (TYPE, OWL + "Class"):
             return False
-    return True
+    return all(i in listed for i in group if graph.predicates[i] in _LIST)

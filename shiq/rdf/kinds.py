@@ -61,6 +61,9 @@ class Kinds:
             return ANNOTATION
         return ""
 
+    def is_annotation(self, iri: str) -> bool:
+        return iri in self.annotation_properties or iri in self.also_annotations or iri in ANNOTATIONS
+
     def is_entity(self, iri: str) -> bool:
         """Whether ``iri`` is a class, a property or a datatype."""
         return (

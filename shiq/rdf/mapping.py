@@ -55,7 +55,6 @@ from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
-    ANNOTATIONS,
     CHARACTERISTICS,
     DATATYPES,
     FILLERS,
@@ -104,13 +103,13 @@ class Failure:
 @dataclass
 class Mapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
-    are taken as they stand, but were probably meant otherwise: what kind of leftover that is, and why."""
+    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
 
     axioms: list[Mapped[Axiom]] = field(default_factory=list)
     assertions: list[Mapped[Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[Mapped[Assertion], str, str]] = field(default_factory=list)
+    suspects: list[tuple[Mapped[Assertion], tuple[str, ...], str]] = field(default_factory=list)
 
 
 def map_graph(
@@ -299,7 +298,7 @@ class _Mapper:
         self, main: int, subject: str, value: Term, of_objects: Callable[..., Axiom], of_data: Callable[..., Axiom]
     ) -> None:
         first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
-        if ANNOTATION in (first, second) and self._is_annotation(subject) and self._is_annotation(str(value)):
+        if ANNOTATION in (first, second) and self.kinds.is_annotation(subject) and self.kinds.is_annotation(str(value)):
             self.result.annotations.append(main)
         elif first == second == DATA:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
@@ -309,9 +308,6 @@ class _Mapper:
             roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
-
-    def _is_annotation(self, iri: str) -> bool:
-        return iri in self.kinds.annotation_properties or iri in self.kinds.also_annotations or iri in ANNOTATIONS
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
         self._properties(main, [subject, value], [], EquivalentObjectProperties, EquivalentDataProperties)
@@ -390,15 +386,13 @@ class _Mapper:
         self._check_pair(item, subject, str(value), "owl:differentFrom")
 
     def _check_pair(self, item: Mapped[Assertion], first: str, second: str, name: str) -> None:
-        """A class is an individual too if need be; but where nothing else says so, more was probably meant. Between two of them
-        it is met by any model: nothing else is said of these individuals."""
+        """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
         suspects = [
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
         if len(suspects) == 2 or (suspects and self.whole):
-            kind = "without-effect" if len(suspects) == 2 else "malformed"
             message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
-            self.result.suspects.append((item, kind, message))
+            self.result.suspects.append((item, tuple(suspects), message))
 
 
 _Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]

@@ -30,30 +30,36 @@ from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import build_graph
-from shiq.rdf.idle import idle_properties, is_idle_expression
+from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
 from shiq.rdf.places import ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples
-from shiq.rdf.vocabulary import TYPE, NearMisses
+from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
 from shiq.reading import Reading
 from shiq.signature import signature_of
 
 
 def read_ontology(
-    sources: Sequence[object], *, progress: Progress | None = None, scope: str = "t", catalog: Catalog | None = None
+    sources: Sequence[object],
+    *,
+    progress: Progress | None = None,
+    scope: str = "t",
+    catalog: Catalog | None = None,
+    closed: bool = False,
 ) -> Reading:
     """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
 
     Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a leftover. Blank nodes of the
-    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it.
+    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it. ``closed``: that is all
+    there is, so that what is said of a name that nothing uses is ``without-effect``.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(sources, scope, progress, catalog)
-    reader = _Reader(loaded, loaded.signature, (), whole=True)
+    reader = _Reader(loaded, loaded.signature, (), whole=True, closed=closed)
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
     inside, reported = split_axioms(list(axioms))
@@ -130,12 +136,14 @@ def _findings(reported: Iterable[tuple[Axiom | Assertion, str, str]]) -> dict[Ax
 class _Reader:
     """From loaded sources to a `Reading`: first what the graph says, then, once the caller has sorted the axioms, the rest."""
 
-    def __init__(self, loaded: Loaded, base: Signature, ontologies: Iterable[str], *, whole: bool) -> None:
+    def __init__(self, loaded: Loaded, base: Signature, ontologies: Iterable[str], *, whole: bool, closed: bool = False) -> None:
         self.loaded = loaded
+        self.closed = closed
         self.triples = triples = loaded.triples
         self.read = len(triples)
         self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
         self._individuals: set[str] | None = None
+        self._stated: Signature | None = None
         self.around = survey(graph, triples)
         self.reified = self._imply()
         self.kinds, problems = find_kinds(graph, base)
@@ -167,6 +175,25 @@ class _Reader:
             self._individuals = individuals_of(self.triples)
         return self._individuals
 
+    def _is_used(self, name: str) -> bool:
+        """Whether a triple has ``name`` as its predicate, or what did not come as triples mentions it."""
+        if self._stated is None:
+            loaded = self.loaded
+            self._stated = signature_of([*(item.value for item in loaded.axioms), *(item.value for item in loaded.assertions)])
+        stated = self._stated
+        mentioned = name in stated.classes or name in stated.object_properties or name in stated.data_properties
+        return mentioned or _is_predicate(self.triples, name)
+
+    def _is_idle_pair(self, names: Sequence[str], main: int) -> bool:
+        """Whether triple ``main`` of the graph identifies two classes of which nothing else is said."""
+        if not self.closed or len(names) != 2:
+            return False
+        is_note = self.kinds.is_annotation
+        return not any(
+            is_reserved(name) or self._is_used(name) or not is_lone(name, main, self.triples, self.graph, is_note)
+            for name in names
+        )
+
     def axioms(self) -> list[Axiom]:
         """Every axiom, as often as it was read."""
         return [*(item.value for item in self.loaded.axioms), *(item.value for item in self.mapping.axioms)]
@@ -186,7 +213,8 @@ class _Reader:
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])
         inside, reported = split_assertions(list(values), axioms)
         findings = _findings(reported)
-        for item, kind, message in mapping.suspects:
+        for item, names, message in mapping.suspects:
+            kind = "without-effect" if self._is_idle_pair(names, item.main) else "malformed"
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
             findings[item.value].append((kind, message, hint))
         for value, finding in _unknown_names(values, known):
@@ -194,7 +222,7 @@ class _Reader:
         accounts.settle(stated, mapping.assertions, "assertion", findings)
         graph.assign(mapping.annotations, "annotation")
         unknown = [failure.main for failure in mapping.failures if failure.kind == "undeclared"]
-        idle = idle_properties(graph, unknown, lambda name: _is_predicate(self.triples, name)) if unknown else set()
+        idle = idle_properties(graph, unknown, self._is_used) if unknown and self.closed else set()
         for failure in mapping.failures:
             kind = "without-effect" if failure.main in idle else failure.kind
             accounts.fail(failure.main, (kind, failure.message, failure.hint))

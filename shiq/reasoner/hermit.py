@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from shiq.clause import ClausalTBox
@@ -31,6 +31,9 @@ from shiq.verdict import Verdict
 LOT_ASSERTIONS = 5_000
 LOT_MODULES = 200
 
+#: Versions of the axioms about data that are kept for one TBox.
+KEPT_DOCUMENTS = 32
+
 _CONSISTENT = Answer(Verdict.CONSISTENT)
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
@@ -48,6 +51,21 @@ class _Prepared:
     bounds: Mapping[Bound, tuple[Axiom, ...]]
     theory: DataTheory
     opaque: str | None
+    documents: dict[tuple[Axiom, ...], Document | None] = field(default_factory=dict)
+
+    def document_of(self, axioms: Sequence[Axiom]) -> Document | None:
+        """``axioms``, which are those about data in some version, as they are sent beside ``plain``; None if nothing is left.
+
+        Raises Unsendable. Most lots have few versions of them, and writing one takes longer than asking about a module.
+        """
+        key = tuple(axioms)
+        if key not in self.documents:
+            sent, _ = sendable(key, ())
+            rest = [axiom for axiom in sent if structural_key(axiom) not in self.plain_keys]
+            if len(self.documents) >= KEPT_DOCUMENTS:
+                self.documents.clear()
+            self.documents[key] = document(rest) if rest else None
+        return self.documents[key]
 
 
 @dataclass(frozen=True)
@@ -207,18 +225,14 @@ class HermitReasoner:
         self, prepared: _Prepared, axioms: Sequence[Axiom], assertions: Sequence[Assertion], budget: Budget
     ) -> Answer:
         """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
-        bases = [prepared.plain]
         try:
             if any(data_of([*axioms, *assertions])):
                 axioms, assertions = proxied(prepared.theory, axioms, assertions)
-            axioms, assertions = sendable(axioms, assertions)
-            axioms = [axiom for axiom in axioms if structural_key(axiom) not in prepared.plain_keys]
-            if axioms:
-                bases.append(document(axioms))
-            question = document(assertions)
+            data = prepared.document_of(axioms)
+            question = document(sendable((), assertions)[1])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined(obstacle)
-        return self._ask(bases, question, budget)
+        return self._ask([prepared.plain] if data is None else [prepared.plain, data], question, budget)
 
     def _ask(self, bases: Sequence[Document], question: Document, budget: Budget) -> Answer:
         """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""

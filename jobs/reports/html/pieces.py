@@ -8,7 +8,7 @@ from typing import Final
 
 from jobs.pages import escaped
 from jobs.reports.report import Fact, Place
-from shiq.explanation import Labels, manchester
+from shiq.explanation import Labels, manchester, plainly
 from shiq.explanation.parsed import TYPE, line_of, literal_of, term_of
 from shiq.model import RDF, XSD
 
@@ -56,7 +56,13 @@ def places(fact: Fact) -> str:
 
 
 def axioms(axioms: Sequence[str], labels: Labels) -> str:
-    return "".join(f"<li>{escaped(short(manchester(axiom, labels)))}</li>" for axiom in axioms[:FACTS])
+    return "".join(f"<li>{_axiom(axiom, labels)}</li>" for axiom in axioms[:FACTS])
+
+
+def _axiom(axiom: str, labels: Labels) -> str:
+    """A plain sentence, and for those who know it the same in Manchester syntax."""
+    said, exact = plainly(axiom, labels), manchester(axiom, labels)
+    return escaped(short(said)) + (f'<br><small class="by">{escaped(short(exact))}</small>' if exact != said else "")
 
 
 def narrow(place: Place) -> str:

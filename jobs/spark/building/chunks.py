@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,12 +26,12 @@ from jobs.columns import Ints
 from jobs.spark.building.files import placed, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox
-from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
 from shiq.formats import Format
-from shiq.model import Literal, Signature
+from shiq.model import Signature
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
+from shiq.rdf.ill_typed import take_ill_typed
 from shiq.rdf.lines import LONGEST_LINE, read_lines
 from shiq.rdf.rejects import MOST_SHOWN, Rejects
 from shiq.rdf.triples import Term, Triples
@@ -214,12 +214,7 @@ def judge(chunk: Chunk, judging: Judging, root: str, aside: bool = False) -> Sum
 
 def _set_aside(triples: Triples, bulk: Bulk, summary: Summary) -> None:
     """Takes out the data assertions whose literal denotes nothing. A few are reported one by one, the others counted."""
-    theory = DataTheory()
-    values = column(triples.object)[bulk.data]
-    bad = [i for i in np.unique(values).tolist() if isinstance(theory.value(cast(Literal, triples.terms[i])), IllTyped)]
-    gone = np.isin(values, np.array(bad, np.int64))
-    rows = bulk.data[gone].tolist()
-    bulk.data = bulk.data[~gone]
+    rows = take_ill_typed(triples, bulk)
     summary.leftovers += [triples.leftover("ill-typed", "an ill-typed literal was set aside", row) for row in rows[:MOST_SHOWN]]
     if len(rows) > MOST_SHOWN:
         more = len(rows) - MOST_SHOWN
