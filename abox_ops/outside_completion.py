@@ -90,6 +90,8 @@ class OutsideCompletion:
     def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
         """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
 
-        The model is one of the larger TBox with Q empty, since neither T nor A mentions it.
+        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so its merge classes stay.
         """
-        return self if space.tbox is self.space.tbox else replace(self, space=space, absent=absent, _labels={})
+        if space.tbox is self.space.tbox:
+            return self
+        return replace(self, space=space, absent=absent, inherited=self.classes, _labels={})

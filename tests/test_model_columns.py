@@ -77,6 +77,11 @@ def test_equal_to_the_reference(start: int, decider: Decider) -> None:
         check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
+def test_a_batch_with_definitions_leaves_the_merge_classes_of_the_certified_model(decider: Decider) -> None:
+    kb = random_kb(20754)
+    check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+
+
 @pytest.mark.slow
 def test_equal_to_the_reference_on_many(decider: Decider) -> None:
     for seed in range(2000, 4000):

@@ -17,7 +17,7 @@ from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.pulled_in import NOTHING, PulledIn
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.reports.schema import problems
-from jobs.text import result_text
+from jobs.text.results import result_text
 from shiq.abox import abox_of
 from shiq.check import check_insertions
 from shiq.clause import ClausalTBox

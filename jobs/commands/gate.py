@@ -15,7 +15,7 @@ from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, writ
 from jobs.gate import gate as run
 from jobs.progress import ProgressLine
 from jobs.reports.asked import Asked, completed
-from jobs.text import gated_text
+from jobs.text.gates import gated_text
 
 
 @click.command()

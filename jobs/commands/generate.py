@@ -12,7 +12,7 @@ from jobs.commands.options import Commands
 from jobs.commands.running import level
 from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.progress import ProgressLine
-from jobs.text import report_text
+from jobs.text.generated import report_text
 
 
 @click.group(cls=Commands)

@@ -42,7 +42,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.gate.known import Repairing
-    from jobs.text import known_text
+    from jobs.text.gates import known_text
 
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"

@@ -44,7 +44,7 @@ def lint(
     """
     from jobs.lint import lint as run
     from jobs.lint import lint_text
-    from jobs.text import leftovers_text
+    from jobs.text.results import leftovers_text
 
     progress = ProgressLine(level(quiet, verbose))
     try:

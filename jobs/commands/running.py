@@ -13,7 +13,7 @@ import shiq
 from jobs.files import json_text, write_whole
 from jobs.progress import ProgressLine
 from jobs.reports.asked import Asked, completed
-from jobs.text import result_text
+from jobs.text.results import result_text
 from shiq.verdict import EXIT_CODES
 
 

@@ -15,7 +15,7 @@ from jobs.commands.running import write_json
 @click.option("--catalog", metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON.")
 def simplify(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, catalog: str | None) -> int:
     """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T), what lies outside SHIQ(D)."""
-    from jobs.text import simplified_text
+    from jobs.text.simplified import simplified_text
     from shiq.catalog import read_catalog
     from shiq.rdf import read_ontology
     from simplify import simplify as simplified

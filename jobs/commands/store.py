@@ -35,7 +35,7 @@ def status(store: str, json_file: str | None) -> int:
     """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
     from jobs.store import open_store as opened
     from jobs.store import status as status_of
-    from jobs.text import status_text
+    from jobs.text.stores import status_text
 
     with opened(Path(store)) as kept:
         found = status_of(kept)

@@ -1,0 +1,105 @@
+"""What `shiq gate` decided, and what `shiq index --set-aside-known` set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobs.gate import REFUSED, Gated, SetAside
+from jobs.gate.known import Known
+from jobs.gate.waivers import INFO, Judgement
+from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
+
+
+def gated_text(gated: Gated, *, verbose: bool = False) -> str:
+    """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
+    lines = [gated.decision.upper()]
+    if gated.dry_run:
+        lines[0] += " (dry run: nothing is written, and the store stays as it is)"
+    if gated.reason:
+        lines += [f"  {gated.reason}"]
+    triples = sum(line.triple is not None for line in gated.accepted)
+    beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
+    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside{beside} ({gated.rounds} checks)"]
+    lines += _rows(gated, gated.set_aside, verbose)
+    if gated.tolerated:
+        lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
+        lines += _rows(gated, gated.tolerated, verbose)
+    lines += _judged(gated, verbose)
+    if gated.disputes:
+        lines += ["", "what is accepted contradicts assertions that the store has set aside:"]
+        for i, conflict in enumerate(gated.disputes if verbose else gated.disputes[:SHOWN], 1):
+            lines += [row.replace("base  ", "aside ", 1) for row in conflict_lines(i, conflict)]
+    lines += _identities(gated, verbose)
+    leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
+    lines += leftover_lines(replace(gated.result.evidence, leftovers=tuple(leftovers)), verbose)
+    lines += ["", *figures(gated.result)]
+    if gated.result.committed:
+        lines += [f"committed: the store holds snapshot {gated.result.committed}"]
+    return "\n".join(lines)
+
+
+def known_text(known: Known) -> str:
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause."""
+    if not known.asides:
+        return "nothing had to be set aside"
+    groups = known.groups
+    lines = [f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"]
+    for found in groups:
+        lines += [f"  {len(found.conflicts):>9,}  {safe(found.pattern.title)}  [{found.pattern.id}]"]
+        lines += [f"  {'':9}  {safe(found.pattern.sentence)}"]
+    if known.undecided:
+        lines.append(f"  {known.undecided:,} of them are values that have to be of a datatype that nothing defines: not decided")
+    if known.unexplained:
+        lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
+    return "\n".join(lines)
+
+
+def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
+    lines = []
+    for x in rows if verbose else rows[:SHOWN]:
+        numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
+        place = f"{gated.files[x.line.file]}:{x.line.number}"
+        lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}", f"    {safe(x.line.text.strip())}"]
+    if not verbose and len(rows) > SHOWN:
+        lines += [f"  … {len(rows) - SHOWN:,} more: --quarantine FILE writes them."]
+    return lines
+
+
+def _judged(gated: Gated, verbose: bool) -> list[str]:
+    """The conflicts, by cause and by what the policy says of them, one of each; all with ``verbose``."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, judged in enumerate(gated.judgements):
+        if verbose or judged.effect != INFO:
+            groups.setdefault((gated.patterns[i].id, str(judged)), []).append(i)
+    lines: list[str] = []
+    for places in list(groups.values())[: None if verbose else SHOWN]:
+        pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
+        count = f"{len(places):,} × " if len(places) > 1 else ""
+        lines += ["", f"{count}{safe(pattern.title)}  [{pattern.id}]"]
+        if judged != Judgement():
+            lines.append(f"  {safe(str(judged))}")
+        for i in places if verbose else places[:1]:
+            title, *rows = conflict_lines(i + 1, gated.conflicts[i])
+            lines += [title, f"  {safe(gated.sentences[i])}", *rows]
+    if not verbose and len(groups) > SHOWN:
+        lines += ["", f"… {len(groups) - SHOWN:,} more causes: -v shows them, --json FILE writes them."]
+    return lines
+
+
+def _identities(gated: Gated, verbose: bool) -> list[str]:
+    if gated.identities is None and gated.decision != REFUSED and gated.identity_policy != "allow":
+        engine = gated.result.evidence.engine
+        return ["", f"which individuals become equal is not told by the engine {engine}: --engine local tells it"]
+    found = gated.identities or ()
+    if not found or (gated.identity_policy == "allow" and not verbose):
+        return []
+    count = len(found)
+    lines = ["", f"{count:,} group{'s' if count != 1 else ''} of individuals become equal by the batch:"]
+    for identity in found if verbose else found[:SHOWN]:
+        lines.append(f"  {safe(' = '.join(identity.individuals))}")
+        rows = [*identity.insertions, *identity.base, *identity.axioms] or ["by several assertions together"]
+        lines += [f"    {'because' if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
+    if not verbose and count > SHOWN:
+        lines.append(f"  … {count - SHOWN:,} more: -v shows them, --json FILE writes them.")
+    return lines

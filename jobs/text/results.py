@@ -1,0 +1,168 @@
+"""The result of a check, with what all commands share: leftovers, conflicts, figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from shiq.conflict import Conflict
+from shiq.result import Evidence, Result, Statistics
+from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
+
+if TYPE_CHECKING:
+    from shiq.explanation import Group
+
+#: Kinds of leftovers that were interpreted, and are told all the same.
+NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "many-equal", "hub"})
+
+#: Conflicts and leftovers shown without --verbose.
+SHOWN = 10
+
+
+def result_text(result: Result, *, verbose: bool = False) -> str:
+    """The verdict first, then why, then figures."""
+    lines = [result.verdict.value.upper()]
+    if result.reason:
+        lines += [f"  {part}" for part in result.reason.split("; ")]
+    if result.verdict is Verdict.INCONSISTENT:
+        lines += _conflicts(result, verbose)
+    lines += leftover_lines(result.evidence, verbose)
+    lines += ["", *figures(result)]
+    lines += _why_pulled(result, verbose)
+    if result.committed:
+        lines += [f"committed: the store holds snapshot {result.committed}"]
+    return "\n".join(lines)
+
+
+def _why_pulled(result: Result, verbose: bool) -> list[str]:
+    """What made the check look at individuals that the batch does not touch, where that was asked for."""
+    if result.why_pulled is None:
+        return []
+    if not result.why_pulled:
+        return ["", "nothing was pulled in: the check looked at what the batch touches alone"]
+    lines = ["", f"{sum(x.count for x in result.why_pulled):,} pulled in, by what asked for them first:"]
+    for x in result.why_pulled if verbose else result.why_pulled[:SHOWN]:
+        lines += [f"  {x.count:>9,}  {safe(x.text) or _PULLED[x.reason]}", *(f"  {'':9}    {safe(a)}" for a in x.axioms)]
+        lines += [f"  {'':9}    such as {safe(', '.join(x.examples))}"]
+    if not verbose and len(result.why_pulled) > SHOWN:
+        lines += [f"  … {len(result.why_pulled) - SHOWN:,} more reasons: -v shows them, --json FILE writes them."]
+    return lines
+
+
+_PULLED = {
+    "roles": "an axiom on roles, or a negative assertion",
+    "equality": "individuals that the batch makes equal",
+}
+
+
+def _conflicts(result: Result, verbose: bool) -> list[str]:
+    count = len(result.conflicts)
+    more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
+    groups = result.groups
+    causes = f" with {len(groups):,} cause{'s' if len(groups) != 1 else ''}" if count > 1 else ""
+    minimal = "minimal " if all(conflict.is_minimal for conflict in result.conflicts) else ""
+    lines = [f"{count:,} {minimal}conflict{'s' if count != 1 else ''}{causes}{more}:"]
+    for group in groups if verbose else groups[:SHOWN]:
+        lines += ["", *_group(result, group, verbose)]
+    if not verbose and len(groups) > SHOWN:
+        left = sum(len(group.conflicts) for group in groups[SHOWN:])
+        lines += ["", f"… {len(groups) - SHOWN:,} more causes, {left:,} conflicts: -v shows them, --json FILE writes them."]
+    return lines
+
+
+def _group(result: Result, group: Group, verbose: bool) -> list[str]:
+    """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
+    count, pattern = len(group.conflicts), group.pattern
+    lines = [f"{f'{count:,} × ' if count > 1 else ''}{safe(pattern.title)}  [{pattern.id}]"]
+    if count > 1:
+        lines.append(f"  {safe(pattern.sentence)}")
+    for place in group.conflicts if verbose else group.conflicts[:1]:
+        title, *rows = conflict_lines(place + 1, result.conflicts[place])
+        lines += [title, f"  {safe(result.explained.sentence(place))}", *rows]
+    return lines
+
+
+def conflict_lines(number: int, conflict: Conflict) -> list[str]:
+    lines = [f"conflict {number}{'' if conflict.is_minimal else ' (not shown to be minimal)'}"]
+    for title, rows in (
+        ("inserted", conflict.insertions),
+        ("base", conflict.base),
+        ("axioms", conflict.axioms),
+    ):
+        lines += [f"  {title if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
+        if title == "inserted":
+            lines += [f"  {'in' if i == 0 else '':9}{safe(graph)}" for i, graph in enumerate(conflict.graphs)]
+    return lines
+
+
+def leftover_lines(evidence: Evidence, verbose: bool) -> list[str]:
+    fail_on = INFORMATIVE if UNINTERPRETED in evidence.fail_on else frozenset(evidence.fail_on)
+    return leftovers_text(evidence.leftovers, evidence.allowed, fail_on, verbose)
+
+
+def leftovers_text(
+    leftovers: Sequence[Leftover], allowed: Collection[str], fail_on: frozenset[str] = frozenset(), verbose: bool = False
+) -> list[str]:
+    """How many leftovers there are of each kind, then the first of them."""
+    if not leftovers:
+        return []
+    kinds = Counter[tuple[str, str]]()
+    for leftover in leftovers:
+        kind = leftover.kind
+        standing = ""
+        if kind in allowed:
+            standing = " (allowed)"
+        elif kind in INFORMATIVE - fail_on:
+            standing = " (for information)"
+        elif leftover.agreed and kind not in fail_on:
+            standing = " (of the base, allowed when it was certified)"
+        kinds[kind, standing] += leftover.count
+    parts = [f"{count:,} {kind}{standing}" for (kind, standing), count in sorted(kinds.items())]
+    lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
+    shown = leftovers if verbose else leftovers[:SHOWN]
+    for leftover in shown:
+        times = f" × {leftover.count:,}" if leftover.count > 1 else ""
+        # Where there is no line to look at, the text is all that says what is meant.
+        text = f": {leftover.text}" if leftover.text and not leftover.line else ""
+        lines.append(f"  {safe(str(leftover))}{times}{safe(text)}")
+    if len(shown) < len(leftovers):
+        lines.append(f"  … {len(leftovers) - len(shown):,} more: -v shows them.")
+    return lines
+
+
+def figures(result: Result) -> list[str]:
+    s = result.statistics
+    seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
+    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
+    return [
+        f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in"
+        + _amplification(s),
+        f"{s.modules:,} modules of {s.shapes:,} shapes, {s.reasoner_calls:,} put to the reasoner "
+        f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
+        *_sent(result.evidence),
+        *result.evidence.notes,
+        seconds,
+    ]
+
+
+def _amplification(statistics: Statistics) -> str:
+    """|A_add| for each assertion of the batch."""
+    if not statistics.insertions or statistics.assertions == statistics.insertions:
+        return ""
+    return f" ({statistics.add_set / statistics.insertions:.1f} for each inserted)"
+
+
+def _sent(evidence: Evidence) -> list[str]:
+    sent = evidence.sent
+    if not sent.get("questions"):
+        return []
+    return [
+        f"{sent['questions']:,} questions to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
+        + (f"{sent['axioms_parsed']:,} seen to be read" if sent["axioms_parsed"] else "how many it read it does not say")
+    ]
+
+
+def safe(text: str) -> str:
+    """``text`` without characters that could move the cursor or hide."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in text)

@@ -1,0 +1,58 @@
+"""What a store holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.text.results import SHOWN
+
+
+def status_text(found: Mapping[str, Any]) -> str:
+    """`jobs.store.status` for people."""
+    certificate = found["certificate"]
+    certified = "not certified"
+    if certificate:
+        certified = f"{certificate['verdict']}, decided by {certificate['reasoner']} on {certificate['date']}"
+        certified += f": {certificate['reason']}" if certificate["reason"] else ""
+    tables = found["tables"].values()
+    kinds = ", ".join(f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data"))
+    return "\n".join(
+        [
+            f"snapshot {found['snapshot']}, made {found['created']}",
+            f"certificate: {certified}",
+            "the model that certified it is kept: checks patch it (criterion model)"
+            if found["completed"]
+            else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
+            f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
+            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
+            *_asides(found["set_aside"]),
+            f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
+            f"{sum(t['removed'] for t in tables):,} removed rows",
+            *_snapshots(found["snapshots"]),
+        ]
+    )
+
+
+def _agreed(certificate: Mapping[str, Any]) -> str:
+    """Which leftovers of the base were allowed when it was certified."""
+    counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
+    parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
+    return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
+
+
+def _asides(counts: Mapping[str, int]) -> list[str]:
+    """What belongs to the data and was set aside because it contradicts, where there is any."""
+    parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
+    return [f"set aside, and in no check: {parts} (`shiq export --set-aside` prints them)"] if parts else []
+
+
+def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The snapshots that are kept, latest first."""
+    lines = [f"{len(kept):,} snapshot{'s' if len(kept) != 1 else ''} kept:"]
+    for past in kept[:SHOWN]:
+        verdict = past["verdict"] or "not certified"
+        lines.append(f"  {past['snapshot']}, made {past['created']}: {past['assertions']:,} assertions, {verdict}")
+    if len(kept) > SHOWN:
+        lines.append(f"  … down to {kept[-1]['snapshot']}: --json FILE lists them all.")
+    return lines
