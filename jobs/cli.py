@@ -12,7 +12,6 @@ import traceback
 
 import click
 
-import shiq
 from jobs.commands.options import Commands
 from shiq.errors import OperationalError, UsageError
 
@@ -38,7 +37,7 @@ COMMANDS = {
 
 
 @click.group(cls=Commands, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(shiq.__version__, "--version", prog_name="shiq")
+@click.version_option(None, "--version", package_name="shiq", prog_name="shiq")
 def cli() -> None:
     """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the cost of the batch.
 

@@ -46,7 +46,8 @@ def reports_to(names: Sequence[str]) -> Callable[[dict[str, Any]], None]:
 def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
     """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
-    reporting = reports_to(options.pop("reports"))
+    names = options.pop("reports")
+    reporting = reports_to(names)
     progress = ProgressLine(level(quiet, verbose))
     try:
         result = call({**options, "progress": progress})
@@ -55,9 +56,10 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
     _pack(result, options)
-    answer = completed(result.to_dict(), asked, result.labels)
-    reporting(answer)
-    write_json(json_file, answer)
+    if json_file or names:
+        answer = completed(result.to_dict(), asked, result.labels)
+        reporting(answer)
+        write_json(json_file, answer)
     return EXIT_CODES[result.verdict]
 
 

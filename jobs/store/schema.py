@@ -36,14 +36,12 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.columns import Columns, Ints, arrow_ints
 from jobs.store.lookup import write_lookup
@@ -121,6 +119,10 @@ def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
 def write_part(store: Path, name: str, file_name: str, columns: Columns) -> DataFile:
     """Writes ``columns`` (sorted already) as one file of the table ``name``, durably, with its look-up file; `commit_parts`
     makes it part of the table."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
     schema = SCHEMAS[name]
     file = DataFile(f"{TABLES}/{name}/{file_name}", 0, len(columns[key_of(name)]))
     with ThreadPoolExecutor(1) as beside:

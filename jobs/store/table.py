@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.columns import (
     Columns,
@@ -64,7 +64,7 @@ class RowGroupCache:
 class _Index:
     """Row groups of all files of a table: where they are, and the least and greatest key in each."""
 
-    files: tuple[pq.ParquetFile, ...]
+    files: tuple[Any, ...]
     file: Ints
     group: Ints
     low: Ints
@@ -91,7 +91,7 @@ class ParquetTable:
     def last_key(self) -> int:
         """The greatest key of any row, removed ones included; -1 if there is none."""
         lasts = [int(file.keys[-1]) for file in self._mapped if len(file)]
-        lasts += [int(self._index.high.max())] if len(self._index.high) else []
+        lasts += [int(self._index.high.max())] if self._unmapped and len(self._index.high) else []
         return max(lasts, default=-1)
 
     @cached_property
@@ -100,6 +100,8 @@ class ParquetTable:
         file = self.version.removed
         if file is None:
             return {name: self._empty[name] for name in self.identity}
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
         try:
             return _columns(pq.read_table(self.store / file.path))
         except (OSError, pa.ArrowInvalid) as error:
@@ -125,6 +127,8 @@ class ParquetTable:
 
     @cached_property
     def _index(self) -> _Index:
+        import pyarrow.parquet as pq
+
         files, file, group, low, high = [], [], [], [], []
         for number, entry in enumerate(self._unmapped):
             try:
@@ -149,7 +153,7 @@ class ParquetTable:
 
     def rows_of(self, keys: Ints) -> Columns:
         """The rows whose key is among ``keys``, sorted by key."""
-        wanted = np.unique(keys)
+        wanted = unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
         parts = [file.rows_of(wanted) for file in self._mapped]
@@ -181,7 +185,7 @@ class ParquetTable:
                 found = file.part(start, min(start + _CHUNK_ROWS, len(file)))
                 self.reads.rows += len(found[self.key])
                 yield self._valid(found)
-        for parquet in self._index.files:
+        for parquet in self._index.files if self._unmapped else ():
             for start in range(0, parquet.num_row_groups, _CHUNK):
                 groups = range(start, min(start + _CHUNK, parquet.num_row_groups))
                 table = self._decoded(parquet, list(groups))
@@ -206,7 +210,7 @@ class ParquetTable:
             self.cache.put(held, len(table), columns)
         return columns
 
-    def _decoded(self, parquet: pq.ParquetFile, groups: list[int]) -> pa.Table:
+    def _decoded(self, parquet: Any, groups: list[int]) -> pa.Table:
         try:
             return parquet.read_row_groups(groups, use_threads=len(groups) > 1)
         except (OSError, pa.ArrowInvalid) as error:
