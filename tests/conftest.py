@@ -25,6 +25,14 @@ def data_path() -> Path:
     return path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """Stores are written thousands of times; what a killed process leaves does not depend on fsync, only a power cut's does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests that need one."""
