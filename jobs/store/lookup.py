@@ -95,7 +95,6 @@ def mapped(store: Path, file: DataFile, key: str) -> MappedFile:
     try:
         with path.open("rb") as source:
             pages = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        pages.madvise(mmap.MADV_RANDOM)
         with pa.ipc.open_file(pa.BufferReader(pa.py_buffer(pages))) as reader:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
