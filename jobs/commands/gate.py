@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
-from jobs.commands.running import level, reports_to, write_json
+from jobs.commands.running import answering, level
 from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
 from jobs.gate import gate as run
 from jobs.progress import ProgressLine
-from jobs.reports.asked import Asked, completed
+from jobs.reports.asked import Asked
 from jobs.text.gates import gated_text
 
 
@@ -101,7 +101,7 @@ def gate(
     """
     from shiq.check import open_store as opened
 
-    reporting = reports_to(reports)
+    answer = answering(reports, json_file)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
@@ -116,7 +116,5 @@ def gate(
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
-    answer = completed(gated.to_dict(), Asked("gate", inputs), labels)
-    reporting(answer)
-    write_json(json_file, answer)
+    answer(gated.to_dict, Asked("gate", inputs), labels)
     return gated.exit_code

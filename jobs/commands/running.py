@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -15,6 +14,9 @@ from jobs.progress import ProgressLine
 from jobs.reports.asked import Asked, completed
 from jobs.text.results import result_text
 from shiq.verdict import EXIT_CODES
+
+#: Makes an answer as JSON, which is not done where nobody asked for it.
+Answer: TypeAlias = Callable[[], dict[str, Any]]
 
 
 def level(quiet: bool, verbose: bool) -> int:
@@ -32,22 +34,28 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
         write_whole(Path(target), json_text(value))
 
 
-def reports_to(names: Sequence[str]) -> Callable[[dict[str, Any]], None]:
-    """What writes the reports of an answer to ``names``; whether they can be written is found out first."""
-    if not names:
-        return lambda answer: None
+def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer, Asked, Mapping[str, str]], None]:
+    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and last as JSON. Whether reports can be
+    written is found out first."""
+    if not reports:
+        return lambda answer, asked, labels: write_json(json_file, completed(answer(), asked, labels)) if json_file else None
     from jobs.reports.write import prepare, target_of, write_reports
 
-    targets = [target_of(name) for name in names]
+    targets = [target_of(name) for name in reports]
     prepare(targets)
-    return partial(write_reports, targets=targets)
+
+    def write(answer: Answer, asked: Asked, labels: Mapping[str, str]) -> None:
+        whole = completed(answer(), asked, labels)
+        write_reports(whole, targets)
+        write_json(json_file, whole)
+
+    return write
 
 
 def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
     """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
-    names = options.pop("reports")
-    reporting = reports_to(names)
+    answer = answering(options.pop("reports"), json_file)
     progress = ProgressLine(level(quiet, verbose))
     try:
         result = call({**options, "progress": progress})
@@ -56,10 +64,7 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
     if json_file != "-":
         click.echo(result_text(result, verbose=verbose))
     _pack(result, options)
-    if json_file or names:
-        answer = completed(result.to_dict(), asked, result.labels)
-        reporting(answer)
-        write_json(json_file, answer)
+    answer(result.to_dict, asked, result.labels)
     return EXIT_CODES[result.verdict]
 
 
