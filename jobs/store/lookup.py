@@ -23,6 +23,8 @@ from jobs.columns import Column, Columns, Ints, arrow_ints, matching_rows, store
 from jobs.store.manifest import LOOKUPS, DataFile, sync_directory, sync_file
 from shiq.errors import StoreError
 
+#: What to do where a file of a store cannot be read.
+MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
 _HALF = np.iinfo(np.int32)
 
 
@@ -99,8 +101,5 @@ def mapped(store: Path, file: DataFile, key: str) -> MappedFile:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
     except (OSError, pa.ArrowInvalid) as error:
-        raise StoreError(
-            f"{path}: cannot be read ({error})",
-            "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`).",
-        ) from error
+        raise StoreError(f"{path}: cannot be read ({error})", MOVED) from error
     return MappedFile(key, {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()})

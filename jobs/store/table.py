@@ -29,7 +29,7 @@ from jobs.columns import (
     take,
     unique,
 )
-from jobs.store.lookup import MappedFile, mapped
+from jobs.store.lookup import MOVED, MappedFile, mapped
 from jobs.store.manifest import DataFile, TableVersion
 from shiq.errors import StoreError
 
@@ -105,7 +105,7 @@ class ParquetTable:
         try:
             return _columns(pq.read_table(self.store / file.path))
         except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(f"{self.store / file.path}: cannot be read ({error})", _MOVED) from error
+            raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED) from error
 
     def _valid(self, rows: Columns) -> Columns:
         """``rows`` without those that were removed."""
@@ -134,7 +134,7 @@ class ParquetTable:
             try:
                 parquet = pq.ParquetFile(self.store / entry.path, memory_map=True)
             except (OSError, pa.ArrowInvalid) as error:
-                raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", _MOVED) from error
+                raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", MOVED) from error
             files.append(parquet)
             metadata = parquet.metadata
             column = metadata.schema.names.index(self.key)
@@ -214,10 +214,7 @@ class ParquetTable:
         try:
             return parquet.read_row_groups(groups, use_threads=len(groups) > 1)
         except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(f"{self.store}: a file of the store is damaged ({error})", _MOVED) from error
-
-
-_MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
+            raise StoreError(f"{self.store}: a file of the store is damaged ({error})", MOVED) from error
 
 
 def _columns(table: pa.Table) -> Columns:

@@ -116,7 +116,6 @@ class Session:
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)
-        patch = getattr(result.a_add, "patch", None)
         opened, self._store = self._store, None
         self._forget()
         try:
@@ -127,7 +126,7 @@ class Session:
                 checked=opened.identity,
                 certificate=certificate_of(result, options),
                 opened=opened,
-                patch=patch,
+                patch=getattr(result.a_add, "patch", None),
                 asides=asides,
             )
         finally:
