@@ -170,6 +170,56 @@ def test_differential_plain_lines_and_parser_agree(quads: bool) -> None:
         assert bool(rejects.total) is refused, line
 
 
+@pytest.mark.parametrize(
+    ("content", "good"),
+    [
+        (b"<urn:a> <urn:p> <urn:b> . <urn:a>\n<urn:p> <urn:c> .\n", 0),
+        (b"<urn:a> <urn:p> <urn:b>\n.\n", 0),
+        (b"<urn:a> <urn:p>\n<urn:b> .\n<urn:a> <urn:p> <urn:c> .\n", 1),
+        (b"<urn:a>\n<urn:p> <urn:b> . . <urn:a> <urn:p> <urn:b> .\n", 0),
+    ],
+)
+def test_a_triple_over_two_lines_is_none(content: bytes, good: int) -> None:
+    triples, rejects = parsed(content)
+    assert len(triples) == good
+    assert rejects.total == 2
+
+
+def test_names_that_are_looked_at_together_are_names() -> None:
+    """Whatever passes as plain passes the parser's test, which most of these names do."""
+    random.seed(11)
+    pieces = [
+        "http:",
+        "urn:",
+        "a+b:",
+        "//",
+        "host",
+        ":80",
+        ":",
+        "/",
+        "?",
+        "#",
+        "%41",
+        "%4",
+        "@",
+        "[::1]",
+        "é",
+        "\ud7ff",
+        "\ue000",
+        " ",
+        "'",
+        "|",
+        "-",
+    ]
+    plain = 0
+    for _ in range(20_000):
+        name = "".join(random.choice(pieces) for _ in range(random.randint(1, 7)))
+        if lines._PLAIN_NAMES.fullmatch(f"<{name}>"):
+            ox.NamedNode(name)
+            plain += 1
+    assert plain > 1_000
+
+
 def test_made_labels_are_numbered_and_never_meet_written_ones() -> None:
     label = numbered_labels("s")
     made = ["afaac3cd7568b545a88b4b40fad27a4", "c0c002ca9b5fe1674448ff5087517809"]

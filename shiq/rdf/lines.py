@@ -1,8 +1,8 @@
 """N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real parser.
 
-A line is plain if it has single spaces between its terms. Each distinct term is checked once; a line whose terms were all met
-before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
-and so are broken ones, for their message.
+A line is plain if it has single spaces between its terms. The new names of a block are looked at together, each other term once;
+a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed
+one by one by pyoxigraph, and so are broken ones, for their message.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import RefusedTermError, quad_adder, written_labels
 from shiq.rdf.triples import IRI, Triples
 
-BLOCK_BYTES = 1 << 15  # larger blocks were slower: they leave the processor's cache
+BLOCK_BYTES = 1 << 16  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26
-_CACHED_TOKEN_BYTES = 256
+_CACHED_TOKEN = 256
 
-_LABEL = rb"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)"
-_SUBJECT_LABEL = re.compile(_LABEL)
-_TERM = (
-    rb"(?:<(?P<iri>[^<>\\]+)>|"
-    + _LABEL.replace(b"(", b"(?P<label>", 1)
-    + rb'|"(?P<lexical>[^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
-    rb"(?:\^\^<(?P<datatype>[^<>\\]+)>|@(?P<tag>[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?)"
+_NAME = re.compile(r"<([^<>\\]+)>")
+_LABEL = re.compile(r"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?)")
+_LITERAL = re.compile(
+    r'"([^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
+    r"(?:\^\^<([^<>\\]+)>|@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?"
 )
-_OBJECT = re.compile(_TERM)
-_OBJECT_AND_END = re.compile(_TERM + rb"[ \t]*\.[ \t]*\r?")
-_DOTS = {b".", b".\r"}
+# Some of the names that RFC 3987 allows, most of those that are used: a path, and perhaps a query and a fragment.
+_CHARACTERS = r"[A-Za-z0-9\-._~!$&'()*+,;=:@/\u00a0-\ud7ff]*"
+_WORDS = rf"{_CHARACTERS}(?:%[0-9A-Fa-f]{{2}}{_CHARACTERS})*"
+_PLAIN_NAME = (
+    rf"<[A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-_~]*(?::[0-9]*)?(?=[/?#>])|(?!//)){_WORDS}(?:\?{_WORDS})?(?:#{_WORDS})?>"
+)
+_PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME}(?:\n{_PLAIN_NAME})*")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
@@ -43,6 +45,8 @@ _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 #: Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default graph.
 _Columns: TypeAlias = tuple[list[int], list[int], list[int], list[int] | None]
+#: Subjects, predicates and what follows them.
+_Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 
 class _OddError(Exception):
@@ -69,18 +73,20 @@ def read_lines(
     splits = (terms.of_quads, terms.of_triples) if quads else (terms.of_triples,)
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
-        lines = block.split(b"\n")
-        found = _first(splits, lines)
+        found = _first(splits, block)
         if found is not None:
-            _add(triples, found, range(number + 1, number + 1 + len(lines)))
+            count = len(found[0])
+            _add(triples, found, range(number + 1, number + 1 + count))
         else:
+            lines = block.split(b"\n")
+            count = len(lines)
             for at, line in enumerate(lines, number + 1):
-                one = _first(splits, [line])
+                one = _first(splits, line)
                 if one is not None:
                     _add(triples, one, (at,))
                 else:
                     _read_odd(line, at, format, add_quad, rejects)
-        number += len(lines)
+        number += count
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
     if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
@@ -91,14 +97,31 @@ def read_lines(
         )
 
 
-def _first(splits: Sequence[Callable[[list[bytes]], _Columns]], lines: list[bytes]) -> _Columns | None:
+def _first(splits: Sequence[Callable[[_Tokens], _Columns]], block: bytes) -> _Columns | None:
     """What the first of ``splits`` makes of plain lines; None where a line is not plain."""
+    try:
+        tokens = _tokens(block.decode())
+    except (ValueError, _OddError):
+        return None
     for split in splits:
         try:
-            return split(lines)
+            return split(tokens)
         except (ValueError, _OddError):
             continue
     return None
+
+
+def _tokens(text: str) -> _Tokens:
+    """The terms of lines, which are checked later."""
+    words = text.replace("\n", "\n ").split(" ")
+    dots = words[3::4]
+    if len(words) == 4 * len(dots) and dots.pop() == "." and dots.count(".\n") == len(dots):
+        return words[0::4], words[1::4], words[2::4]
+    lines = [line.rstrip(" \t\r") for line in text.split("\n")]
+    if not all(line.endswith(".") for line in lines):
+        raise _OddError
+    first, second, rest = zip(*[line[:-1].rstrip(" \t").split(" ", 2) for line in lines], strict=True)
+    return first, second, rest
 
 
 def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
@@ -128,110 +151,95 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     yield b"".join(rest)
 
 
-class _Resources(dict[bytes, int]):
-    """Ids of subjects by token."""
-
-    def __init__(self, triples: Triples, scope: str) -> None:
-        super().__init__()
-        self._triples, self._scope = triples, scope
-
-    def __missing__(self, token: bytes) -> int:
-        if token[:1] == b"<" and token[-1:] == b">":
-            found = _iri_id(token[1:-1], self._triples)
-        elif match := _SUBJECT_LABEL.fullmatch(token):
-            found = _blank_id(match[1], self._scope, self._triples)
-        else:
-            raise _OddError
-        self[token] = found
-        return found
-
-
-class _Predicates(_Resources):
-    def __missing__(self, token: bytes) -> int:
-        if not token.startswith(b"<"):
-            raise _OddError
-        return super().__missing__(token)
-
-
-class _Objects(dict[bytes, int]):
-    """Ids of objects by token; ``pattern`` says whether the closing dot is part of it. ``resources``: the ids of subjects."""
-
-    def __init__(self, triples: Triples, scope: str, pattern: re.Pattern[bytes], resources: _Resources) -> None:
-        super().__init__()
-        self._triples, self._scope, self._pattern, self._resources = triples, scope, pattern, resources
-        self._datatypes: dict[bytes, str] = {}
-
-    def __missing__(self, token: bytes) -> int:
-        if token[:1] == b"<" and token[-3:] == b"> ." and self._pattern is _OBJECT_AND_END:
-            found = self[token] = self._resources[token[:-2]]
-            return found
-        match = self._pattern.fullmatch(token)
-        if match is None:
-            raise _OddError
-        iri, label, lexical, datatype, tag = match.groups()
-        if iri is not None:
-            found = _iri_id(iri, self._triples)
-        elif label is not None:
-            found = _blank_id(label, self._scope, self._triples)
-        else:
-            found = self._triples.id(Literal(*self._literal(lexical, datatype, tag)))
-        if len(token) <= _CACHED_TOKEN_BYTES:
-            self[token] = found
-        return found
-
-    def _literal(self, lexical: bytes, datatype: bytes | None, tag: bytes | None) -> tuple[str, str, str]:
-        text = lexical.decode()
-        if b"\\" in lexical:
-            text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
-        if tag is not None:
-            return text, RDF + "langString", tag.decode("ascii").lower()
-        if datatype is None:
-            return text, XSD + "string", ""
-        known = self._datatypes.get(datatype)
-        if known is None:
-            known = datatype.decode()
-            ox.NamedNode(known)
-            self._datatypes[datatype] = known
-        if known in _TAGGED:
-            raise _OddError
-        return text, known, ""
-
-
 class _Terms:
     """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one is not plain."""
 
     def __init__(self, triples: Triples, scope: str) -> None:
-        self._resources, self._predicates = _Resources(triples, scope), _Predicates(triples, scope)
-        self._last = _Objects(triples, scope, _OBJECT_AND_END, self._resources)
-        self._third = _Objects(triples, scope, _OBJECT, self._resources)
+        self._triples, self._scope = triples, scope
+        self._ids: dict[str, int] = {}
+        self._datatypes: dict[str, str] = {}
 
-    def of_triples(self, lines: list[bytes]) -> _Columns:
-        first, second, third = zip(*[line.split(b" ", 2) for line in lines], strict=True)
-        return (*self._begun(first, second), [self._last[token] for token in third], None)
+    def of_triples(self, tokens: _Tokens) -> _Columns:
+        first, second, third = tokens
+        return (*self._begun(first, second), self._objects(third), None)
 
-    def of_quads(self, lines: list[bytes]) -> _Columns:
-        first, second, rest = zip(*[line.split(b" ", 2) for line in lines], strict=True)
-        third, fourth, dots = zip(*[text.rsplit(b" ", 2) for text in rest], strict=True)
-        if not _DOTS.issuperset(dots):
+    def of_quads(self, tokens: _Tokens) -> _Columns:
+        first, second, rest = tokens
+        third, fourth = zip(*[text.rsplit(" ", 1) for text in rest], strict=True)
+        return (*self._begun(first, second), self._objects(third), self._resources(fourth))
+
+    def _begun(self, first: Sequence[str], second: Sequence[str]) -> tuple[list[int], list[int]]:
+        if not all(token.startswith("<") for token in set(second)):
             raise _OddError
-        return (*self._begun(first, second), [self._third[t] for t in third], [self._resources[t] for t in fourth])
+        return self._resources(first), self._resources(second)
 
-    def _begun(self, first: Sequence[bytes], second: Sequence[bytes]) -> tuple[list[int], list[int]]:
-        return [self._resources[token] for token in first], [self._predicates[token] for token in second]
+    def _resources(self, tokens: Sequence[str]) -> list[int]:
+        if min(tokens) < "<":  # a literal begins with a lesser sign
+            raise _OddError
+        ids = self._ids
+        self._take_in([token for token in tokens if token not in ids])
+        return list(map(ids.__getitem__, tokens))
 
+    def _objects(self, tokens: Sequence[str]) -> list[int]:
+        ids = self._ids
+        new = [token for token in tokens if token not in ids]
+        self._take_in([token for token in new if token[:1] != '"'])
+        literals = [token for token in new if token[:1] == '"']
+        for token in literals:
+            ids[token] = self._literal(token)
+        found = list(map(ids.__getitem__, tokens))
+        for token in literals:
+            if len(token) > _CACHED_TOKEN:
+                ids.pop(token, None)
+        return found
 
-def _iri_id(iri: bytes, triples: Triples) -> int:
-    """Raises: ValueError for what is not UTF-8, or no IRI."""
-    text = iri.decode()
-    found = triples.ids.get(text)
-    if found is None:
-        ox.NamedNode(text)
-        found = triples.new(text, IRI)
-    return found
+    def _take_in(self, tokens: list[str]) -> None:
+        """Gives ids to names and blank nodes that were not met before, which may be there repeatedly."""
+        if not tokens:
+            return
+        new = dict.fromkeys(tokens)
+        text = "\n".join(new)
+        if _PLAIN_NAMES.fullmatch(text):
+            self._ids.update(zip(new, self._triples.new_names(text[1:-1].split(">\n<"))))
+            return
+        for token in new:
+            if token[:1] == "<":
+                self._ids[token] = self._name(token)
+            elif match := _LABEL.fullmatch(token):
+                self._ids[token] = self._triples.id(f"_:{self._scope}.{match[1]}")
+            else:
+                raise _OddError
 
+    def _name(self, token: str) -> int:
+        """Raises: ValueError for what is no IRI."""
+        match = _NAME.fullmatch(token)
+        if match is None:
+            raise _OddError
+        text = match[1]
+        found = self._triples.ids.get(text)
+        if found is None:
+            ox.NamedNode(text)
+            found = self._triples.new(text, IRI)
+        return found
 
-def _blank_id(label: bytes, scope: str, triples: Triples) -> int:
-    return triples.id(f"_:{scope}.{label.decode('ascii')}")
+    def _literal(self, token: str) -> int:
+        match = _LITERAL.fullmatch(token)
+        if match is None:
+            raise _OddError
+        text, datatype, tag = match.groups()
+        if "\\" in text:
+            text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+        if tag is not None:
+            return self._triples.id(Literal(text, RDF + "langString", tag.lower()))
+        if datatype is None:
+            return self._triples.id(Literal(text, XSD + "string", ""))
+        known = self._datatypes.get(datatype)
+        if known is None:
+            ox.NamedNode(datatype)
+            known = self._datatypes[datatype] = datatype
+        if known in _TAGGED:
+            raise _OddError
+        return self._triples.id(Literal(text, known, ""))
 
 
 def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:

@@ -64,6 +64,17 @@ class Triples:
         self.kinds.append(kind)
         return found
 
+    def new_names(self, names: list[str]) -> list[int]:
+        """The ids of distinct IRIs that mostly were not met before."""
+        ids, first = self.ids, len(self.terms)
+        if ids.keys().isdisjoint(names):
+            found = list(range(first, first + len(names)))
+            ids.update(zip(names, found))
+            self.terms += names
+            self.kinds += bytes([IRI]) * len(names)
+            return found
+        return [self.new(name, IRI) if (known := ids.get(name)) is None else known for name in names]
+
     def begin(self, name: str) -> None:
         """What follows comes from the source ``name``."""
         self._starts.append(len(self))
