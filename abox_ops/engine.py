@@ -87,11 +87,12 @@ class ModelKnowledgeBase(Protocol):
     is_completed: bool
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
     ) -> tuple[AddSet, Sequence[Answer]]:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
 
         ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
         complex assertions are deleted (THEORY.md 3.5), else that of A less ``deletions``; after ``is_over`` says so, what is not
-        decided yet is left undetermined.
+        decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what it had
+        looked at by then.
         """

@@ -138,8 +138,9 @@ class Patch:
 
     # --- I -----------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """told⁺, the labels, the counts and the border rules afresh, until nothing more has to be pulled in.
+    def close(self, *, to_clash: bool = False) -> bool:
+        """told⁺, the labels, the counts and the border rules afresh, until nothing more has to be pulled in. See
+        `abox_ops.widening.Patch`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -149,6 +150,9 @@ class Patch:
             self.whole = SettledGraph(self.told.whole)
             self.inside = {find(e) for e in self.inside}
             self._plain = {find(e) for e in self._plain}
+            if to_clash and (clashing := {e for e, label in self.told.labels.items() if clashes(label)}):
+                self.inside, self._kept = clashing, (Kept({}), Kept({}))
+                return True
             self._assume()
             self._classes.clear()
             inside = frozenset(self.inside)
@@ -170,7 +174,7 @@ class Patch:
                 grown = self._uncovered()
                 if not grown:
                     self._kept = self._both()
-                    return
+                    return False
             self.inside |= grown
             self._plain |= unassumed
 

@@ -24,8 +24,9 @@ class Patch(Protocol):
     def tbox(self) -> ClausalTBox:
         """The clauses over which modules are asked."""
 
-    def close(self) -> None:
-        """Brings in what the border rules ask for."""
+    def close(self, *, to_clash: bool = False) -> bool:
+        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to elements that told⁺ contradicts, which
+        are then all of I; whether there are any."""
 
     def asked(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
@@ -70,14 +71,16 @@ class _Refuted:
         return bool(self.individuals) and not self.individuals.isdisjoint(_individuals(module))
 
 
-def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: False) -> Patched:
-    """Decides (T, A ∪ A⁺) by patching the certified model; ``is_over`` says when to leave undecided what is.
+def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: False, *, verdict_only: bool = False) -> Patched:
+    """Decides (T, A ∪ A⁺) by patching the certified model; ``is_over`` says when to leave undecided what is. With
+    ``verdict_only``, ends as soon as it is known to be inconsistent, which consequences of (T, A ∪ A⁺) alone can show.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
     refuted = _Refuted()
     while True:
-        patch.close()
+        if patch.close(to_clash=verdict_only):
+            return Patched((), ())
         modules = patch.asked()
         rest = [i for i, module in enumerate(modules) if not refuted.has(module)]
         answers = dict(zip(rest, decide(patch.tbox, [modules[i].module for i in rest])))
@@ -89,7 +92,7 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[i], answer)
                     settled.add(i)
-        if is_over() or not _widen(patch, [modules[i] for i in failed if i not in settled]):
+        if is_over() or verdict_only and refuted.modules or not _widen(patch, [modules[i] for i in failed if i not in settled]):
             break
     rest = [i for i in rest if i not in settled]
     return Patched(
@@ -111,7 +114,7 @@ def _undecided(answer: Answer) -> Answer:
     """An answer that is no proof, since the module rests on assumptions, as undetermined."""
     if answer.verdict is not Verdict.INCONSISTENT:
         return answer
-    return Answer(Verdict.UNDETERMINED, "time ran out before a module was looked at without assumptions")
+    return Answer(Verdict.UNDETERMINED, "the check ended before a module was looked at without assumptions")
 
 
 def _individuals(module: NamedModule) -> list[str]:

@@ -65,6 +65,7 @@ def check_insertions(
     accept_agpl: bool = False,
     require_nonempty: bool = False,
     why_pulled: bool = False,
+    verdict_only: bool = False,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -93,6 +94,7 @@ def check_insertions(
         accept_agpl,
         require_nonempty,
         why_pulled,
+        verdict_only,
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)

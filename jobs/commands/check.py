@@ -21,6 +21,9 @@ from jobs.reports.asked import Asked
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
 @click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made it look at more than the batch touches.")
+@click.option(
+    "--verdict-only", is_flag=True, help="Stop where an inconsistency is certain: no conflicts, counts of what was seen."
+)
 @snapshot_option
 @criterion_option
 @engine_option
@@ -36,6 +39,7 @@ def check(
     commit: bool,
     require_nonempty: bool,
     why_pulled: bool,
+    verdict_only: bool,
     snapshot: int | None,
     **options: Any,
 ) -> int:
@@ -59,7 +63,7 @@ def check(
     if not insertions and not deletions:
         raise click.UsageError("Nothing to check: give --insert, --delete or both.")
 
-    options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled}
+    options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         if store is None:

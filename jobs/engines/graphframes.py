@@ -127,10 +127,12 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         added: Sequence[SubClassOf | Class],
         decide: Decide,
         is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().patch_with(whole, calculus, added, decide, is_over)
+            return super().patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only)
 
     def _new_patch(
         self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int

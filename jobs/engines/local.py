@@ -94,18 +94,21 @@ class LocalKnowledgeBase:
         return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
         known = self._completion
         if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
-        return after._patch(after.whole(insertions), decide, is_over)
+        return after._patch(after.whole(insertions), decide, is_over, verdict_only)
 
-    def _patch(self, whole: Whole, decide: Decide, is_over: Callable[[], bool]) -> tuple[LocalAddSet, Sequence[Answer]]:
+    def _patch(
+        self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self._brought(whole)
-        return self.patch_with(whole, self._calculus(self._simplified(added), MODEL, whole.names), added, decide, is_over)
+        calculus = self._calculus(self._simplified(added), MODEL, whole.names)
+        return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only)
 
     def patch_with(
         self,
@@ -114,6 +117,8 @@ class LocalKnowledgeBase:
         added: Sequence[SubClassOf | Class],
         decide: Decide,
         is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
         outside = self._outside(decide, is_over)
@@ -126,7 +131,7 @@ class LocalKnowledgeBase:
             return self._add_set(calculus, whole, found).modules
 
         patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
-        found = patched(patch, decide, is_over)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only)
         add_set = self._add_set(calculus, whole, patch.found())
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
 

@@ -187,11 +187,11 @@ class MemoryKnowledgeBase:
         return bool(self._completions)
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
-        return self._as_certified(base)._patch(inserted, decide, is_over)
+        return self._as_certified(base)._patch(inserted, decide, is_over, verdict_only)
 
     def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
@@ -232,7 +232,7 @@ class MemoryKnowledgeBase:
         return found
 
     def _patch(
-        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool]
+        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         batch = sorted(inserted, key=repr)
         means, outside = self._outside(decide, is_over)
@@ -247,7 +247,7 @@ class MemoryKnowledgeBase:
         whole = self.graph.extended(simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         patch = Patch(means, outside, whole, plain)
-        found = patched(patch, decide, is_over)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only)
         add_set = MemoryAddSet(patch.tbox, self, inserted, whole, patch.closure(), found.modules)
         return add_set, found.answers
 

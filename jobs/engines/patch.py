@@ -204,11 +204,13 @@ class Patch(OpenAssertions):
 
     # --- I -----------------------------------------------------------------------------------------
 
-    def close(self) -> None:
+    def close(self, *, to_clash: bool = False) -> bool:
         """See `abox_ops.patch.Patch.close`. Stops because I and the plain elements grow, and elements merge, in finite sets."""
         self._asked = self._rows = None
         while True:
             self._saturate()
+            if to_clash and self._goes_to_clash():
+                return True
             self._assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
             self._sync()
@@ -221,9 +223,17 @@ class Patch(OpenAssertions):
                 grown = self._uncovered()
                 self._sync()
                 if not len(grown):
-                    return
+                    return False
             self.inside[grown] = True
             self.plain[unassumed] = True
+
+    def _goes_to_clash(self) -> bool:
+        """Makes I the elements that told⁺ contradicts, if there are any; whether there are."""
+        found = self.active.copy()
+        found[found] = self.calculus.table.clashes(self.graph.label[found])
+        if found.any():
+            self.inside = found
+        return bool(found.any())
 
     def _start(self) -> Ints:
         """The elements of which the insertions say what is not part of the certified model, role assertions apart."""

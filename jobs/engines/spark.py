@@ -91,10 +91,10 @@ class SparkKnowledgeBase:
         return self.local.is_completed
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool]
+        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
     ) -> tuple[AddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`; on the driver."""
-        found, answers = self.local.patched(insertions, deletions, decide, is_over)
+        found, answers = self.local.patched(insertions, deletions, decide, is_over, verdict_only=verdict_only)
         return cast(AddSet, found), answers
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:

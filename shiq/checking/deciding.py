@@ -59,13 +59,14 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, decide, is_over)
+            found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only)
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)
         modules = [m.module for m in add_set.modules]
         stage("add set")
-        answers = decide(add_set.tbox, modules)
+        is_settled = options.verdict_only and add_set.contradictory
+        answers = [] if is_settled else decide(add_set.tbox, modules)
         stage("deciding")
         return add_set, answers
 
@@ -80,7 +81,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     calls = decider.asked - asked
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
-    explained = groups and options.max_conflicts and not has_disagreed(decider)
+    explained = groups and options.max_conflicts and not options.verdict_only and not has_disagreed(decider)
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
     try:
@@ -100,14 +101,17 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         calls,
         raw,
         explainer.unexplained if raw else len(groups),
-        explainer.complete if groups else True,
+        explainer.complete and not options.verdict_only if groups else True,
         sent=sent_since(decider, sent),
         audit=decider.audit,
-        notes=notes,
+        notes=(*notes, *([_STOPPED] if groups and options.verdict_only else [])),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
     leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
+
+
+_STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
 def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:

@@ -43,7 +43,8 @@ class Options:
     active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported; ``fail_on``: kinds of
     leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all; ``audit``: the share of the
     shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
-    ``require_nonempty``: a batch that holds nothing is an `InputError`."""
+    ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is looked at only
+    until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -60,6 +61,7 @@ class Options:
     accept_agpl: bool = False
     require_nonempty: bool = False
     why_pulled: bool = False
+    verdict_only: bool = False
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -68,6 +70,11 @@ class Options:
             raise UsageError(
                 "what pulls individuals in is told by the engine local, for the criteria model and clausal",
                 "Leave the engine and the criterion as they are.",
+            )
+        if self.verdict_only and self.engine == "spark":
+            raise UsageError(
+                "the engine spark decides side by side, and cannot stop at the first contradiction",
+                "Check with the engine local, or without verdict_only.",
             )
         for kind in self.allow:
             _known(kind, KINDS, "kind")

@@ -1,0 +1,145 @@
+"""A check that ends where an inconsistency is certain: the verdict is the same, and what it had looked at shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abox_ops.decide import Decider
+from abox_ops.engine import ModelKnowledgeBase
+from jobs.engines.local import LocalKnowledgeBase
+from jobs.engines.memory import MemoryKnowledgeBase
+from jobs.engines.patch import Patch
+from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
+from jobs.reports.schema import problems
+from shiq.abox import abox_of
+from shiq.check import check_insertions
+from shiq.clause import ClausalTBox
+from shiq.errors import UsageError
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer, Module
+from shiq.verdict import Verdict
+
+SEEDS = range(100)
+
+
+@pytest.fixture(scope="module")
+def decider() -> Iterator[Decider]:
+    reasoner = create("own")
+    yield Decider(reasoner)
+    reasoner.close()
+
+
+def found(base: ModelKnowledgeBase, kb: RandomKB, decider: Decider, *, verdict_only: bool) -> dict[str, object]:
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        return decider.decide(tbox, modules)
+
+    add_set, answers = base.patched(abox_of(kb.insertions), abox_of([]), decide, lambda: False, verdict_only=verdict_only)
+    verdicts = {a.verdict for a in answers}
+    refuted = bool(add_set.contradictory) or Verdict.INCONSISTENT in verdicts
+    return {
+        "refuted": refuted,
+        "decided": refuted or Verdict.UNDETERMINED not in verdicts,
+        "contradictory": sorted(add_set.contradictory),
+        "kept": frozenset(add_set.kept()),
+        "modules": sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(add_set.modules, answers)), key=repr),
+    }
+
+
+def check(seed: int, decider: Decider) -> str:
+    """Checks a random batch with both engines, to the end and to the verdict; where the verdict came from."""
+    kb = random_kb(seed)
+    local = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+    memory = MemoryKnowledgeBase.build(kb.tbox, kb.abox)
+    stopped = found(local, kb, decider, verdict_only=True)
+    whole = found(local, kb, decider, verdict_only=False)
+    assert stopped == found(memory, kb, decider, verdict_only=True), seed
+    assert (stopped["refuted"], stopped["decided"]) == (whole["refuted"], whole["decided"]), seed
+    if not stopped["refuted"]:
+        assert stopped == whole, seed
+        return "consistent"
+    if stopped["contradictory"]:
+        assert stopped["modules"] == [], seed
+        assert set(stopped["contradictory"]) <= set(whole["contradictory"]), seed  # type: ignore[call-overload]
+        return "told"
+    return "module"
+
+
+def test_the_verdict_is_that_of_the_whole_check(decider: Decider) -> None:
+    ends = Counter(check(seed, decider) for seed in SEEDS)
+    assert min(ends["consistent"], ends["told"]) > 10
+    assert ends["module"]
+
+
+def _guessed(self: Patch) -> bool:
+    found = self.active.copy()
+    table = self.calculus.table
+    found[found] = table.clashes(table.join(self.graph.label[found], self._certified()[found]))
+    if found.any():
+        self.inside = found
+    return bool(found.any())
+
+
+def test_a_clash_with_what_is_assumed_is_no_contradiction(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Patch, "_goes_to_clash", _guessed)
+    with pytest.raises(AssertionError):
+        for seed in SEEDS:
+            check(seed, decider)
+
+
+TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Cat a owl:Class ; owl:disjointWith :Dog . :Dog a owl:Class . :Bird a owl:Class .
+"""
+A = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+@pytest.mark.parametrize("criterion", ["model", "clausal", "definition7", "none"])
+@pytest.mark.parametrize("engine", ["local", "memory"])
+def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None:
+    (tmp_path / "t.ttl").write_text(TBOX)
+    (tmp_path / "a.nt").write_text(f"<urn:t#tom> {A} <urn:t#Cat> .\n")
+    (tmp_path / "bad.nt").write_text(f"<urn:t#tom> {A} <urn:t#Dog> .\n<urn:t#tweety> {A} <urn:t#Bird> .\n")
+    (tmp_path / "good.nt").write_text(f"<urn:t#tweety> {A} <urn:t#Bird> .\n")
+
+    def said(batch: str, *, verdict_only: bool) -> dict[str, object]:
+        files = [tmp_path / name for name in ("t.ttl", "a.nt", batch)]
+        result = check_insertions(*files, criterion=criterion, engine=engine, reasoner="own", verdict_only=verdict_only)
+        document = result.to_dict()
+        assert not problems(document)
+        document["statistics"]["seconds"] = {}
+        return document
+
+    assert said("good.nt", verdict_only=True) == said("good.nt", verdict_only=False)
+    stopped = said("bad.nt", verdict_only=True)
+    assert (stopped["verdict"], stopped["conflicts"], stopped["more_conflicts"]) == ("inconsistent", [], 1)
+    assert not stopped["conflicts_complete"]
+    assert any("verdict only" in note for note in stopped["evidence"]["notes"])  # type: ignore[index]
+
+
+def test_spark_does_not_stop_early() -> None:
+    with pytest.raises(UsageError, match="side by side"):
+        check_insertions("t.ttl", None, "batch.nt", engine="spark", verdict_only=True)
+
+
+def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> None:
+    """The cost of a stopped check is that of told⁺: no label is guessed, nothing is counted."""
+    seed = next(seed for seed in SEEDS if check(seed, decider) == "told")
+    kb = random_kb(seed)
+    base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+    base.patched(abox_of([]), abox_of([]), decider.decide, lambda: False)
+    asked: list[int] = []
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        asked.append(len(modules))
+        return decider.decide(tbox, modules)
+
+    add_set, _ = base.patched(abox_of(kb.insertions), abox_of([]), decide, lambda: False, verdict_only=True)
+    assert not asked
+    patch = add_set.patch
+    assert patch is not None
+    assert np.array_equal(np.flatnonzero(patch.inside), np.sort(add_set.found.contradictory))
