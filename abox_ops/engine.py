@@ -93,6 +93,6 @@ class ModelKnowledgeBase(Protocol):
 
         ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
         complex assertions are deleted (THEORY.md 3.5), else that of A less ``deletions``; after ``is_over`` says so, what is not
-        decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what it had
+        decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what was
         looked at by then.
         """

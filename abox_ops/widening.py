@@ -25,8 +25,8 @@ class Patch(Protocol):
         """The clauses over which modules are asked."""
 
     def close(self, *, to_clash: bool = False) -> bool:
-        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to elements that told⁺ contradicts, which
-        are then all of I; whether there are any."""
+        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to elements that told⁺ contradicts,
+        which are then all of I; whether there are any."""
 
     def asked(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
@@ -92,7 +92,7 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[i], answer)
                     settled.add(i)
-        if is_over() or verdict_only and refuted.modules or not _widen(patch, [modules[i] for i in failed if i not in settled]):
+        if is_over() or (verdict_only and refuted.modules) or not _widen(patch, [modules[i] for i in failed if i not in settled]):
             break
     rest = [i for i in rest if i not in settled]
     return Patched(

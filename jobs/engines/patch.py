@@ -128,7 +128,6 @@ class Patch(OpenAssertions):
             if self.grown_tbox:
                 self.take_in_all(fresh)
         self.active = saturate(self.calculus, graph, self.active, self.take_in_all if self.grown_tbox else lambda elements: None)
-        self._sync()
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
 
@@ -211,6 +210,7 @@ class Patch(OpenAssertions):
             self._saturate()
             if to_clash and self._goes_to_clash():
                 return True
+            self._sync()
             self._assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
             self._sync()
