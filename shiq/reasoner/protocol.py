@@ -16,6 +16,9 @@ from shiq.model import Literal
 from shiq.roles import Role
 from shiq.verdict import Verdict
 
+#: How a reason begins that rests on a datatype whose values nobody knows.
+OPAQUE = "opaque datatype"
+
 
 @dataclass(frozen=True, slots=True)
 class Module:

@@ -42,6 +42,7 @@ from shiq.model import (
     ObjectUnionOf,
     SubClassOf,
 )
+from shiq.reasoner.protocol import OPAQUE
 from shiq.reasoner.structure import data_of, entities, parts, with_data
 from shiq.signature import is_reserved
 
@@ -205,7 +206,7 @@ def _why(theory: DataTheory, ranges: Iterable[DataRange], literals: Iterable[Lit
         elif value.is_opaque:
             unknown.add(literal.datatype)
     if unknown:
-        return "opaque datatype " + ", ".join(f"<{iri}>" for iri in sorted(unknown))
+        return f"{OPAQUE} " + ", ".join(f"<{iri}>" for iri in sorted(unknown))
     if malformed:
         return "malformed data: " + "; ".join(sorted(malformed))
     return "the data ranges are too large to be split into cells"

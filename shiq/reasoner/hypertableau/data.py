@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory, Part, is_known
 from shiq.model import Literal
+from shiq.reasoner.protocol import OPAQUE
 
 #: A data restriction, or (property, literal, whether it is asserted or negated).
 DataStatement: TypeAlias = DataAtLeast | DataAtMost | tuple[str, Literal, bool]
@@ -81,7 +82,7 @@ class NodeData:
             elif not is_known(statement[1].datatype):
                 opaque.add(statement[1].datatype)
         about = f"the restrictions and values of {_listed(properties)} are not decided"
-        return f"opaque datatype {_listed(opaque)}: {about}" if opaque else f"{about} by the datatype layer"
+        return f"{OPAQUE} {_listed(opaque)}: {about}" if opaque else f"{about} by the datatype layer"
 
 
 def _sorted(statements: Iterable[DataStatement]) -> Part:
