@@ -25,7 +25,7 @@ from shiq.check import open_store as open_session
 from shiq.checking import certifying, deciding
 from shiq.checking.deciding import OpenedDecider
 from shiq.checking.options import Clock, Options
-from shiq.errors import StoreError
+from shiq.errors import InputError, StoreError
 from shiq.model import (
     XSD,
     Assertion,
@@ -139,6 +139,18 @@ def test_what_the_new_tbox_does_not_know_or_calls_otherwise_is_a_leftover(tmp_pa
     assert "lossy-input" in {x.kind for x in certify_store(path, more, reasoner="own").evidence.leftovers}
     again = certify_store(path, OLD, reasoner="own")
     assert {x.kind for x in again.evidence.leftovers} == {"malformed"}, "what the store lost stays lost; notes are notes again"
+
+
+def test_a_tbox_without_axioms_takes_no_tboxs_place(tmp_path: Path) -> None:
+    path = store_of(tmp_path / "kg", DATA)
+    (tmp_path / "data.nt").write_text("<urn:t#rex> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Dog> .\n")
+    with pytest.raises(InputError, match="the store keeps its own"):
+        certify_store(path, [tmp_path / "data.nt"], reasoner="own")
+    with open_store(path) as store:
+        assert (store.snapshot, store.tbox) == (1, OLD)
+    certify_store(path, TBox(()), reasoner="own", allow=["empty-tbox", "undeclared"])
+    with open_store(path) as store:
+        assert (store.snapshot, store.tbox) == (2, TBox(()))
 
 
 def test_leftovers_of_the_old_tbox_go_with_it(tmp_path: Path) -> None:

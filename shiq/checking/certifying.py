@@ -21,6 +21,7 @@ from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_readi
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
+from shiq.errors import InputError
 from shiq.model import Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
 from shiq.reading import Reading
@@ -219,6 +220,11 @@ def own_reading(store: Any) -> Stored:
 def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
     """A new TBox, and what the store holds as it reads with that one."""
     ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
+    if not ontology.tbox.axioms and "empty-tbox" not in options.allow:
+        raise InputError(
+            "the new TBox has no axioms: the store keeps its own",
+            "Name an ontology file, not one of data; --allow empty-tbox if that is meant.",
+        )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
     return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a"))
