@@ -41,6 +41,8 @@ COMMANDS = {
 def cli() -> None:
     """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the cost of the batch.
 
+    The TBox is the ontology, the ABox the data; the base is what a store holds, a batch what is to be added tonight.
+
     Exit codes: 0 consistent, 1 inconsistent, 2 usage, 3 undetermined, 4 operational (a file, a store, a JVM).
     """
 

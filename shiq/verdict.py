@@ -87,6 +87,17 @@ class Leftover:
     agreed: bool = False
 
     def __str__(self) -> str:
-        place = f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.kind}: {self.message}{hint}"
+        return f"{self._place}{self.kind}: {self._said}"
+
+    @property
+    def told(self) -> str:
+        """The same for where the kind has been named already."""
+        return f"{self._place}{self._said}"
+
+    @property
+    def _place(self) -> str:
+        return f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""
+
+    @property
+    def _said(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message

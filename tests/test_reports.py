@@ -22,7 +22,7 @@ from jobs.reports.asked import Asked, completed
 from jobs.reports.html import page
 from jobs.reports.junit import junit
 from jobs.reports.markdown import markdown
-from jobs.reports.report import report_of
+from jobs.reports.report import WITH_THE_BATCH, report_of
 from jobs.reports.sarif import PER_RULE, RESULTS, sarif
 from jobs.reports.schema import problems, schema
 from jobs.reports.tables import COLUMNS, tables
@@ -321,7 +321,10 @@ def test_the_page_says_what_happened_and_what_to_do(folder: Path) -> None:
     _, bad = read_page(page(report_of(answer(folder, "bad.nt"))))
     assert "cannot be added" in bad and "house cat" in bad and f"{folder}/bad.nt:3" in bad and "--mode split" in bad
     _, left = read_page(page(report_of(answer(folder, "open.nt"))))
-    assert "No verdict" in left and f"{folder}/open.nt:2" in left and "did you mean <urn:t#chases>?" in left
+    assert "No verdict" in left and f"{folder}/open.nt:2" in left
+    assert "the ontology does not know the property" in left and "did you mean chases?" in left, (
+        "names, with their IRIs as titles"
+    )
     assert "--allow undeclared" in left
 
 
@@ -332,6 +335,18 @@ def test_the_page_of_a_gate(folder: Path) -> None:
     _, said = read_page(page(report_of(json.loads((folder / "gate.json").read_text()))))
     assert "1 line accepted, 2 set aside" in said and f"{folder}/mixed.nt:2" in said and "this is no triple" in said
     assert "house cat" in said
+
+
+def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None:
+    (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('chases', 'chasse')}this is no triple\n")
+    gated = ("gate", "--store", folder / "kg", "--insert", folder / "odd.nt", "-q", "--mode", "split")
+    code, text, _ = shiq(*gated, "--report", folder / "gate.json")
+    assert code == 3 and "none of its 3 lines is accepted" in text and f"{folder}/odd.nt:3: not a triple" in text
+    assert "the batch was refused" not in text and f"{folder}/odd.nt:1" not in text
+    document = json.loads((folder / "gate.json").read_text())
+    assert [x["reason"] for x in document["set_aside"][:2]] == [WITH_THE_BATCH] * 2
+    _, said = read_page(page(report_of(document)))
+    assert "1 line of the batch" in said and f"{folder}/odd.nt:1" not in said
 
 
 def test_the_page_takes_whatever_data_holds() -> None:

@@ -7,12 +7,20 @@ from typing import Any
 import click
 
 import shiq
-from jobs.commands.options import common, criterion_option, engine_option, jar_option, master_option, snapshot_option
+from jobs.commands.options import (
+    KINDS_LISTED,
+    common,
+    criterion_option,
+    engine_option,
+    jar_option,
+    master_option,
+    snapshot_option,
+)
 from jobs.commands.running import run_check
 from jobs.reports.asked import Asked
 
 
-@click.command()
+@click.command(epilog=KINDS_LISTED)
 @click.option("--store", "-s", help="A store that `shiq index` built.")
 @click.option("--tbox", "-t", multiple=True, help="Ontology file, instead of a store; repeatable.")
 @click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")

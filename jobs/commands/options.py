@@ -62,9 +62,14 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+#: For the end of a help text: what `--allow` and `--fail-on` name.
+KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "\n".join(
+    f"  {kind:19} {what}" for kind, what in KINDS.items()
+)
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
-    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
     for option in reversed(
         (
             click.option(
@@ -72,8 +77,8 @@ def common(command: F) -> F:
                 type=Nearest(list(BACKENDS)),
                 default="auto",
                 show_default=True,
-                help="Who decides modules: own (no Java), hermit, or auto: own first, HermiT for what own leaves open; or one "
-                "that you installed: konclude, pellet, openllet.",
+                help="Who decides what is looked at, part by part: own (no Java), hermit, or auto: own first, HermiT for what "
+                "own leaves open; or one that you installed: konclude, pellet, openllet.",
             ),
             click.option(
                 "--accept-agpl", is_flag=True, help="A reasoner under the AGPL (pellet, openllet) may be asked; it is printed."
@@ -83,14 +88,15 @@ def common(command: F) -> F:
                 default="0",
                 callback=_share,
                 metavar="SHARE",
-                help="Let a second reasoner decide this share of the shapes again, as 1% or 0.05; a disagreement stops the run.",
+                help="Let a second reasoner decide this share of the parts again, as 1% or 0.05; a disagreement stops the run.",
             ),
             click.option(
                 "--allow",
                 type=Nearest(list(KINDS)),
                 multiple=True,
                 metavar="KIND",
-                help=f"Do not let this kind of leftover stand in the way of `consistent`; repeatable. {kinds}.",
+                help="Do not let this kind of leftover stand in the way of `consistent`; repeatable. `shiq check --help` lists "
+                "the kinds.",
             ),
             click.option(
                 "--fail-on",
@@ -148,8 +154,8 @@ engine_option = click.option(
     type=Nearest(list(ENGINES)),
     default="local",
     show_default=True,
-    help="Who computes that part: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), or "
-    "graphframes (by message passing over the whole graph).",
+    help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), "
+    "or graphframes (by message passing over the whole graph).",
 )
 snapshot_option = click.option(
     "--snapshot",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.gate.decide import IDENTITIES, MODES, UNITS, gate
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, Gated, SetAside
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.sides import Sides, write_sides
 from jobs.gate.waivers import Policy, read_policy
 
@@ -14,6 +14,7 @@ __all__ = [
     "REFUSED",
     "SPLIT",
     "UNITS",
+    "WITH_THE_BATCH",
     "Gated",
     "Policy",
     "SetAside",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from jobs.gate.disputes import disputes
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, Gated, SetAside
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.identities import Identity, identities_of
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, read_lines, said_by, spaced_text
 from jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
@@ -41,7 +41,6 @@ UNITS: Final = ("triple", "subject", "graph", "document")
 IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[Gated], None]
 _NOT_TOLD: Final = "the engine {engine} does not tell which individuals become equal"
-_REFUSED: Final = "the batch was refused"
 
 
 def gate(
@@ -318,7 +317,7 @@ class _Gating:
         """Nothing is accepted; what is known of single lines is told all the same."""
         first = self.first or result
         known = {**self.beside, **self.outside}
-        rows = [known.get(line) or SetAside(line, _REFUSED) for line in self.lines]
+        rows = [known.get(line) or SetAside(line, WITH_THE_BATCH) for line in self.lines]
         verdicts = (first.verdict, result.verdict)
         verdict = Verdict.INCONSISTENT if Verdict.INCONSISTENT in verdicts or self.conflicts else Verdict.UNDETERMINED
         if result.verdict is Verdict.CONSISTENT and not self.conflicts:

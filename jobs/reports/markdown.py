@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from jobs.reports.report import Contradiction, Fact, Report
-from jobs.reports.words import count, headline, inputs, lead, reasons, steps, tone, word
+from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
+from jobs.text.amounts import count
 from jobs.visible import visible
 from shiq.explanation import Labels, manchester
 
@@ -59,13 +60,14 @@ def _place(fact: Fact) -> str:
 
 
 def _set_aside(report: Report) -> list[str]:
-    if not report.set_aside:
+    lines = report.singled_out
+    if not lines:
         return []
-    rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in report.set_aside[:ROWS]]
+    rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in lines[:ROWS]]
     return [
-        *("", f"### Set aside: {count(len(report.set_aside), 'line')}", ""),
+        *("", f"### Set aside: {count(len(lines), 'line')}", ""),
         *_table(("where", "what it says", "why"), rows),
-        *_hidden(len(report.set_aside) - ROWS, "line"),
+        *_hidden(len(lines) - ROWS, "line"),
     ]
 
 

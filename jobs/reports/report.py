@@ -15,6 +15,8 @@ from shiq.explanation import Explained, Group, Labels
 from shiq.verdict import INFORMATIVE, Verdict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
+#: The reason of a line that is out only because all of its batch is.
+WITH_THE_BATCH = "the batch was refused"
 #: What a contradiction does that no policy says anything about.
 FAIL = "fail"
 
@@ -118,6 +120,11 @@ class Report:
     def more(self) -> int:
         """Contradictions that are known and not explained."""
         return int(self.result.get("more_conflicts", 0))
+
+    @property
+    def singled_out(self) -> tuple[SetAside, ...]:
+        """The lines of `set_aside` that are out for a reason of their own."""
+        return tuple(x for x in self.set_aside if x.reason != WITH_THE_BATCH)
 
     @property
     def culprits(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
+from jobs.text.amounts import count
 from shiq.verdict import KINDS, Verdict
 
 #: What the buckets of the ledger are called.
@@ -54,11 +55,6 @@ class Step:
 
     text: str
     command: str = ""
-
-
-def count(n: int, one: str, many: str = "") -> str:
-    """``n`` things: "1 fact", "2 facts"."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def word(report: Report) -> str:
@@ -269,16 +265,16 @@ def _open_kinds(report: Report) -> list[Step]:
         return []
     kinds = [kind for kind, _ in counts.most_common()]
     steps = [
-        Step(f"{counts[kind]:,} × {kind}: {_in_plain_words(kind)}. Correct each where the table below says.") for kind in kinds
+        Step(f"{counts[kind]:,} × {kind}: {in_plain_words(KINDS[kind])}. Correct each where the table below says.")
+        for kind in kinds
     ]
     allowing = [part for kind in kinds for part in ("--allow", kind)]
     leaving = "Or, if all that is meant so, leave it out of account, by your decision:"
     return [*steps, Step(leaving, shlex.join([*_called(report, report.command), *allowing]))]
 
 
-def _in_plain_words(kind: str) -> str:
-    """What a kind of leftover is, for those who say ontology and rule."""
-    text = KINDS.get(kind, kind)
+def in_plain_words(text: str) -> str:
+    """``text`` for those who say ontology and rule."""
     for technical, plain in _PLAIN:
         text = text.replace(technical, plain)
     return text

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.gate import REFUSED, Gated, SetAside
+from jobs.gate import REFUSED, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.known import Known
 from jobs.gate.waivers import INFO, Judgement
+from jobs.text.amounts import count
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
 
 
@@ -20,8 +21,11 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
     beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
-    lines += [f"{triples:,} triples accepted, {len(gated.set_aside):,} lines set aside{beside} ({gated.rounds} checks)"]
-    lines += _rows(gated, gated.set_aside, verbose)
+    aside = f"{count(triples, 'triple')} accepted, {count(len(gated.set_aside), 'line')} set aside{beside}"
+    if gated.decision == REFUSED:
+        aside = f"none of its {count(len(gated.set_aside), 'line')} is accepted"
+    lines += [f"{aside} ({count(gated.rounds, 'check')})"]
+    lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
     if gated.tolerated:
         lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
         lines += _rows(gated, gated.tolerated, verbose)
@@ -75,8 +79,8 @@ def _judged(gated: Gated, verbose: bool) -> list[str]:
     lines: list[str] = []
     for places in list(groups.values())[: None if verbose else SHOWN]:
         pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
-        count = f"{len(places):,} × " if len(places) > 1 else ""
-        lines += ["", f"{count}{safe(pattern.title)}  [{pattern.id}]"]
+        times = f"{len(places):,} × " if len(places) > 1 else ""
+        lines += ["", f"{times}{safe(pattern.title)}  [{pattern.id}]"]
         if judged != Judgement():
             lines.append(f"  {safe(str(judged))}")
         for i in places if verbose else places[:1]:
@@ -94,12 +98,12 @@ def _identities(gated: Gated, verbose: bool) -> list[str]:
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []
-    count = len(found)
-    lines = ["", f"{count:,} group{'s' if count != 1 else ''} of individuals become equal by the batch:"]
+    becomes = "becomes" if len(found) == 1 else "become"
+    lines = ["", f"{count(len(found), 'group')} of individuals {becomes} equal by the batch:"]
     for identity in found if verbose else found[:SHOWN]:
         lines.append(f"  {safe(' = '.join(identity.individuals))}")
         rows = [*identity.insertions, *identity.base, *identity.axioms] or ["by several assertions together"]
         lines += [f"    {'because' if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
-    if not verbose and count > SHOWN:
-        lines.append(f"  … {count - SHOWN:,} more: -v shows them, --json FILE writes them.")
+    if not verbose and len(found) > SHOWN:
+        lines.append(f"  … {len(found) - SHOWN:,} more: -v shows them, --json FILE writes them.")
     return lines

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from jobs.text.amounts import count
 from shiq.conflict import Conflict
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
@@ -57,12 +58,12 @@ _PULLED = {
 
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:
-    count = len(result.conflicts)
+    found = len(result.conflicts)
     more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
     groups = result.groups
-    causes = f" with {len(groups):,} cause{'s' if len(groups) != 1 else ''}" if count > 1 else ""
+    causes = f" with {count(len(groups), 'cause')}" if found > 1 else ""
     minimal = "minimal " if all(conflict.is_minimal for conflict in result.conflicts) else ""
-    lines = [f"{count:,} {minimal}conflict{'s' if count != 1 else ''}{causes}{more}:"]
+    lines = [f"{count(found, f'{minimal}conflict')}{causes}{more}:"]
     for group in groups if verbose else groups[:SHOWN]:
         lines += ["", *_group(result, group, verbose)]
     if not verbose and len(groups) > SHOWN:
@@ -73,9 +74,9 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
 
 def _group(result: Result, group: Group, verbose: bool) -> list[str]:
     """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
-    count, pattern = len(group.conflicts), group.pattern
-    lines = [f"{f'{count:,} × ' if count > 1 else ''}{safe(pattern.title)}  [{pattern.id}]"]
-    if count > 1:
+    times, pattern = len(group.conflicts), group.pattern
+    lines = [f"{f'{times:,} × ' if times > 1 else ''}{safe(pattern.title)}  [{pattern.id}]"]
+    if times > 1:
         lines.append(f"  {safe(pattern.sentence)}")
     for place in group.conflicts if verbose else group.conflicts[:1]:
         title, *rows = conflict_lines(place + 1, result.conflicts[place])
@@ -118,7 +119,7 @@ def leftovers_text(
         elif leftover.agreed and kind not in fail_on:
             standing = " (of the base, allowed when it was certified)"
         kinds[kind, standing] += leftover.count
-    parts = [f"{count:,} {kind}{standing}" for (kind, standing), count in sorted(kinds.items())]
+    parts = [f"{number:,} {kind}{standing}" for (kind, standing), number in sorted(kinds.items())]
     lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
     shown = leftovers if verbose else leftovers[:SHOWN]
     for leftover in shown:
@@ -135,10 +136,13 @@ def figures(result: Result) -> list[str]:
     s = result.statistics
     seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
     share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
+    about = f"base {count(s.assertions, 'assertion')}"
+    if not _is_of_the_base(result.evidence):
+        about += f", {s.insertions:,} inserted"
+        share += f", {s.pulled_in:,} pulled in{_amplification(s)}"
     return [
-        f"base {s.assertions:,} assertions, {s.insertions:,} inserted; looked at {s.add_set:,}{share}, {s.pulled_in:,} pulled in"
-        + _amplification(s),
-        f"{s.modules:,} modules of {s.shapes:,} shapes, {s.reasoner_calls:,} put to the reasoner "
+        f"{about}; looked at {s.add_set:,}{share}",
+        f"{count(s.modules, 'module')} of {count(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
         f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
         *_sent(result.evidence),
         *result.evidence.notes,
@@ -146,9 +150,14 @@ def figures(result: Result) -> list[str]:
     ]
 
 
+def _is_of_the_base(evidence: Evidence) -> bool:
+    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is a verdict and no more."""
+    return evidence.certificate.keys() == {"verdict"}
+
+
 def _amplification(statistics: Statistics) -> str:
     """|A_add| for each assertion of the batch."""
-    if not statistics.insertions or statistics.assertions == statistics.insertions:
+    if not statistics.insertions:
         return ""
     return f" ({statistics.add_set / statistics.insertions:.1f} for each inserted)"
 

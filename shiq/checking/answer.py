@@ -100,7 +100,7 @@ def _verdict(
         first = next(x for x in leftovers if x.kind == kind and not (x.agreed and kind not in options.fail_on))
         asked = kind in INFORMATIVE or kind in options.fail_on
         way_out = "asked for by --fail-on" if asked else f"--allow {kind} if that is meant"
-        reasons.append(f"{count} × {kind}, first: {first} ({way_out})")
+        reasons.append(f"{count:,} × {kind}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 
@@ -113,9 +113,10 @@ def _not_certified(base: Base) -> str:
             "the base is not certified: it is inconsistent by itself (`shiq certify --store DIR` lists the conflicts. Delete a "
             "culprit of each from the data, and index what is left)"
         )
-    reason = certificate.get("reason") or "nobody has certified it yet"
+    # What its leftovers are is told by themselves.
+    parts = [part.partition(", first: ")[0] for part in certificate.get("reason", "").split("; ") if part]
     again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
-    return f"the base is not certified consistent: {reason}{again}"
+    return f"the base is not certified consistent: {', '.join(parts) or 'nobody has certified it yet'}{again}"
 
 
 def _notes(found: Found, options: Options) -> tuple[str, ...]:

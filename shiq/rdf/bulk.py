@@ -262,7 +262,7 @@ def _unknown_name(triples: Triples, what: str, term: int, row: int, count: int, 
 def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     """Message and hint for a class or property that the TBox does not know."""
     nearest = near.nearest(iri)
-    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox, or allow undeclared"
+    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
     return f"the TBox does not know the {what} <{iri}>", hint
 
 

@@ -6,14 +6,15 @@ from collections.abc import Collection, Sequence
 
 from jobs.pages import escaped
 from jobs.reports.html.causes import shown
-from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, narrow, said, section, short, term
-from jobs.reports.report import Report, SetAside
-from jobs.reports.words import count
-from shiq.explanation import manchester
+from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, iris_in, narrow, said, section, short, term, with_names
+from jobs.reports.report import Left, Report, SetAside
+from jobs.reports.words import in_plain_words
+from jobs.text.amounts import count
+from shiq.explanation import Labels, manchester
 
 
 def set_aside(report: Report) -> str:
-    parts = [_lines(report, report.set_aside)] if report.set_aside else []
+    parts = [_lines(report, report.singled_out)] if report.singled_out else []
     if report.tolerated:
         parts.append(f"<h3>Kept beside by the policy</h3>{_lines(report, report.tolerated)}")
     return section("aside", "What was set aside", "".join(parts)) if parts else ""
@@ -68,18 +69,24 @@ def identities(report: Report) -> str:
     )
 
 
+def _leftover(left: Left) -> str:
+    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling."""
+    names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
+    times = f" <span class=chip>× {left.count:,}</span>" if left.count > 1 else ""
+    return (
+        f'<tr><td{narrow(left.place)} data-title="where">{escaped(left.place)}</td>'
+        f"<td>{with_names(in_plain_words(left.message), names)}{times}{f'<br>{said(left.text, names)}' if left.text else ''}</td>"
+        f'<td data-title="what to do">{with_names(in_plain_words(left.hint), names)}</td>'
+        f'<td class="narrow" data-title="kind">{escaped(left.kind)}'
+        f"{'' if left.blocks else ' <span class=soft>(does not block)</span>'}</td></tr>"
+    )
+
+
 def leftovers(report: Report) -> str:
     if not report.leftovers:
         return ""
     ordered = sorted(report.leftovers, key=lambda x: not x.blocks)
-    rows = "".join(
-        f'<tr><td{narrow(x.place)} data-title="where">{escaped(x.place)}</td>'
-        f"<td>{escaped(short(x.message))}{f' <span class=chip>× {x.count:,}</span>' if x.count > 1 else ''}"
-        f"{f'<br><code>{escaped(short(x.text))}</code>' if x.text else ''}</td>"
-        f'<td data-title="what to do">{escaped(short(x.hint))}</td><td class="narrow" data-title="kind">{escaped(x.kind)}'
-        f"{'' if x.blocks else ' <span class=soft>(does not block)</span>'}</td></tr>"
-        for x in ordered[:ROWS]
-    )
+    rows = "".join(map(_leftover, ordered[:ROWS]))
     hidden = len(ordered) - ROWS
     more = f'<p class="more">{hidden:,} more rows: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
     blocking = sum(x.count for x in ordered if x.blocks)

@@ -19,6 +19,7 @@ ROWS: Final = 200
 #: Where to find what is not shown.
 ELSEWHERE: Final = "the JSON (and the Parquet tables)"
 
+_IRI = re.compile(r"<([^<>\s]+)>")
 # Between the parts of a name; what an escape begins with is none.
 _JOINTS = re.compile(r"(?<=\w)[/.#_:-](?=\w)")
 
@@ -31,6 +32,17 @@ def said(text: str, labels: Labels) -> str:
     subject, value = term(line.subject, labels), term(line.object, labels)
     said = "is a" if line.predicate == TYPE else escaped(labels.of(term_of(line.predicate)))
     return f'{subject} <span class="by" title="{escaped(term_of(line.predicate))}"><bdi>{said}</bdi></span> {value}'
+
+
+def iris_in(text: str) -> list[str]:
+    """The IRIs in ``text`` that stand in angle brackets."""
+    return _IRI.findall(text)
+
+
+def with_names(text: str, labels: Labels) -> str:
+    """``text`` with a name, and the IRI as its title, for each IRI in angle brackets."""
+    pieces = _IRI.split(short(text))
+    return "".join(term(f"<{piece}>", labels) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
 
 
 def term(text: str, labels: Labels) -> str:
