@@ -455,7 +455,7 @@ def test_spark_patches_as_local_does(spark: SparkSession, tmp_path: Path) -> Non
                 for engine in ("spark", "local")
             ]
             assert answer(less[0]) == answer(less[1])
-            assert session.check(None, abox_of(case.abox[:2]), engine="spark", **_SETTINGS).evidence.criterion == "clausal"
+            assert session.check(None, abox_of(case.abox[:2]), engine="spark", **_SETTINGS).evidence.criterion == "model"
     finally:
         spark.conf.unset("spark.shiq.range")
 
@@ -504,6 +504,8 @@ def test_a_commit_by_spark_keeps_the_completion(spark: SparkSession, tmp_path: P
         index(case.tbox, abox_of(case.abox), tmp_path / engine, **_SETTINGS)
         with open_store(tmp_path / engine) as session:
             assert session.check(abox_of(cats[:1]), engine=engine, commit=True, **_SETTINGS).committed == 2
+            less = session.check(abox_of(cats[1:2]), abox_of(case.abox[:2]), engine=engine, commit=True, **_SETTINGS)
+            assert (less.committed, less.evidence.criterion) == (3, "model")
     with open_opened(tmp_path / "local") as local, open_opened(tmp_path / "spark") as far:
         assert far.is_completed
         for name in COMPLETION:

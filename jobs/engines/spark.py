@@ -183,7 +183,7 @@ class SparkKnowledgeBase:
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
-            SparkAddSet(batch, closed, self.local, self, decider, gone is not None),
+            SparkAddSet(batch, closed, self.local, self, decider, gone),
             _Modules(batch, closed, self, total.contradictory + total.modules),
             total.modules,
             total.contradictory,
@@ -215,6 +215,13 @@ class SparkKnowledgeBase:
             self.store = write_store(Path(self._temporary.name) / "kg", base.tbox, self.abox)
             self.local = LocalKnowledgeBase.from_store(self.store)
         return self.store
+
+
+def deletions_of(gone: BatchRows) -> ABox:
+    """The deletions of a batch, on the driver."""
+    from jobs.spark.rows import SCHEMA, abox_of_rows
+
+    return abox_of_rows(gone.frame.select(SCHEMA.names).toArrow())
 
 
 def _last_node(store: Store) -> int:
@@ -264,18 +271,19 @@ class SparkAddSet:
     local: LocalKnowledgeBase
     owner: SparkKnowledgeBase
     decider: Decider
-    deletes: bool
+    gone: BatchRows | None
 
     @property
     def patch(self) -> Patch | None:
         """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
-        None under other criteria, with deletions, or if it is not accepted here."""
+        None under other criteria, or if it is not accepted here."""
         from jobs.spark.rows import abox_of_rows
 
-        if self.batch.plan.criterion != MODEL or self.deletes:
+        if self.batch.plan.criterion != MODEL:
             return None
         rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
-        found, answers = self.local.patched(abox_of_rows(rows), ABox(), self.decider.decide, lambda: False)
+        deletions = ABox() if self.gone is None else deletions_of(self.gone)
+        found, answers = self.local.patched(abox_of_rows(rows), deletions, self.decider.decide, lambda: False)
         accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
         return found.patch if accepted else None
 
@@ -347,7 +355,7 @@ class _Explaining:
         from jobs.spark.explaining import FarExplainer
 
         here = self._fetched(self.closed, self.bad)
-        deletions = abox_of([]) if removed is None else self._deletions(removed)
+        deletions = abox_of([]) if removed is None else deletions_of(removed)
         quiet = replace(decider, progress=None) if decider.progress else decider
 
         def left() -> float | None:
@@ -385,11 +393,6 @@ class _Explaining:
         add_set, groups = check(here)
         self.conflicts = explainer.run(sorted(here, key=repr), add_set, groups)
         self.unexplained, self.complete = explainer.unexplained, explainer.complete
-
-    def _deletions(self, removed: Any) -> ABox:
-        from jobs.spark.rows import SCHEMA, abox_of_rows
-
-        return abox_of_rows(removed.frame.select(SCHEMA.names).toArrow())
 
     def _remember(self, decider: Decider, found: AddSet) -> None:
         """Takes over what the executors said of shapes."""

@@ -36,7 +36,8 @@ def check_batch(
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
         added, removed = sources_of(insertions), sources_of(deletions)
-        options = resolved(options, base.knowledge_base, any(not isinstance(x, ABox) or len(x) for x in removed))
+        # What files of deletions hold is not known yet.
+        options = resolved(options, base.knowledge_base, any(not isinstance(x, ABox) or x.complex for x in removed))
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         return result_of(base, far, counts, told, options, clock)

@@ -103,7 +103,7 @@ class Session:
         batch = read_batch(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
-            options = resolved(options, base.knowledge_base, bool(len(batch.deletions)))
+            options = resolved(options, base.knowledge_base, bool(batch.deletions.complex))
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
             result = result_of(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
