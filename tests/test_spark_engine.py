@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from abox_ops.conflicts import Explainer
@@ -21,13 +22,14 @@ from jobs.engines.index import vocabulary_of
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.spark import SparkKnowledgeBase
-from jobs.evaluation.random_ontologies.kb import random_kb
+from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
 from jobs.spark import facts, patching
 from jobs.spark.explaining import FarExplainer
 from jobs.spark.facts import identities
-from jobs.spark.kernel import Watched, insert
+from jobs.spark.kernel import DELETED, Watched, closed, insert
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reasoners import Asking
+from jobs.spark.rows import rows_of
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
 from jobs.store import open_store as open_opened
@@ -65,6 +67,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer
 from shiq.result import Result
 from shiq.verdict import Verdict
 
@@ -349,6 +352,42 @@ def test_what_patches_change_matters(name: str, monkeypatch: pytest.MonkeyPatch)
         run_all()
 
 
+# --- a batch in one task: deletions ------------------------------------------------------------------
+
+
+def less_of(seed: int) -> tuple[RandomKB, list[Assertion]]:
+    """A random knowledge base, and some of what it asserts."""
+    kb = random_kb(seed)
+    return kb, random.Random(seed).sample(sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4))
+
+
+def patched_less(seed: int, path: Path) -> bool:
+    """What a task makes of rows, some of them deletions, is what `local` says of them; False for an inconsistent base."""
+    kb, deletions = less_of(seed)
+    if index(kb.tbox, abox_of(kb.abox), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
+        return False
+    with open_opened(path) as store:
+        plan = Plan(StoreKey(str(path), store.manifest), "", ((), (), ()), (), Asking("own", "1g", None), "model", True)
+        gone = rows_of(abox_of(deletions))
+        split = gone.schema.get_field_index("split")
+        gone = gone.set_column(split, "split", pa.array([DELETED] * len(gone), pa.int64()))
+        ran = closed(pa.concat_tables([gone, rows_of(abox_of(kb.insertions))]), plan)
+        local = LocalKnowledgeBase.from_store(store)
+        found, answers = local.patched(abox_of(kb.insertions), abox_of(deletions), Decider(create("own")).decide, lambda: False)
+        assert ran.answers is not None and described([ran.add_set]) == described([found]), seed
+        assert verdicts_of(ran.add_set, ran.answers) == verdicts_of(found, answers), seed
+    return True
+
+
+def verdicts_of(add_set: LocalAddSet, answers: Sequence[Answer]) -> Mapping[object, int]:
+    return Counter((module_of(m, add_set.tbox.atoms), a.verdict) for m, a in zip(add_set.modules, answers))
+
+
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 300), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_task_patches_random_deletions_as_local_does(tmp_path: Path, seeds: range) -> None:
+    assert sum(patched_less(seed, tmp_path / str(seed)) for seed in seeds) > len(seeds) // 3
+
+
 # --- with Spark --------------------------------------------------------------------------------------
 
 
@@ -422,10 +461,17 @@ def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path, more:
         spark.conf.unset("spark.shiq.range")
 
 
-def same_answers(path: Path, insertions: Sequence[Assertion], engines: Sequence[str], criterion: str) -> list[Result]:
+def same_answers(
+    path: Path,
+    insertions: Sequence[Assertion],
+    engines: Sequence[str],
+    criterion: str,
+    deletions: Sequence[Assertion] = (),
+) -> list[Result]:
     """The results of ``engines`` for one batch, which are equal."""
+    given = abox_of(insertions), abox_of(deletions)
     with open_store(path) as session:
-        results = [session.check(abox_of(insertions), engine=engine, criterion=criterion, **_SETTINGS) for engine in engines]
+        results = [session.check(*given, engine=engine, criterion=criterion, **_SETTINGS) for engine in engines]
         first = results[0]
         for other in results[1:]:
             assert answer(other) == answer(first)
@@ -450,14 +496,10 @@ def test_spark_patches_as_local_does(spark: SparkSession, tmp_path: Path) -> Non
             session.check(abox_of(case.insertions), engine="spark", criterion="model", **_SETTINGS)
             base = cast(SparkKnowledgeBase, session.knowledge_base("spark"))
             assert base.figures is not None and 1 < base.figures.joints < base.figures.groups
-            less = [
-                session.check(abox_of(case.insertions), abox_of(case.abox[:2]), engine=engine, criterion="model", **_SETTINGS)
-                for engine in ("spark", "local")
-            ]
-            assert answer(less[0]) == answer(less[1])
-            assert session.check(None, abox_of(case.abox[:2]), engine="spark", **_SETTINGS).evidence.criterion == "model"
     finally:
         spark.conf.unset("spark.shiq.range")
+    less, _ = same_answers(store, case.insertions, ("spark", "local"), "auto", case.abox[:2])
+    assert less.evidence.criterion == "model" and less.conflicts
 
 
 @pytest.mark.spark
@@ -474,6 +516,21 @@ def test_spark_patches_random_knowledge_bases(spark: SparkSession, tmp_path: Pat
     finally:
         spark.conf.unset("spark.shiq.range")
     assert used
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seeds", [range(2, 4), pytest.param(range(4, 20), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_spark_patches_random_deletions(spark: SparkSession, tmp_path: Path, seeds: range) -> None:
+    """`auto` is `model` as with `local`, unless what is deleted is complex; that is noted."""
+    used: Counter[str] = Counter()
+    for seed in seeds:
+        kb, deletions = less_of(seed)
+        if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), **_SETTINGS).verdict is Verdict.CONSISTENT:
+            found, _ = same_answers(tmp_path / str(seed), kb.insertions, ("spark", "local"), "auto", deletions)
+            void = abox_of(deletions).complex
+            assert (found.evidence.criterion, len(found.evidence.notes)) == (("clausal", 1) if void else ("model", 0))
+            used[found.evidence.criterion] += 1
+    assert used["model"]
 
 
 @pytest.mark.spark

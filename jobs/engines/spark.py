@@ -28,7 +28,7 @@ from shiq.abox import ABox, abox_of
 from shiq.checking.base import Base, Found
 from shiq.checking.deciding import inconsistent_groups, unmatched_deletions
 from shiq.checking.inputs import catalog_of
-from shiq.checking.options import Clock, Options
+from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
@@ -153,6 +153,7 @@ class SparkKnowledgeBase:
         if removed is not None:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
+        options, notes = resolved(options, self, ABox() if gone is None else gone.others)
         asking = Asking(options.reasoner, options.heap, options.timeout)
         plan = planned(self.local, key, added, gone, criterion=options.criterion, asking=asking)
         batch, run = batch_of(session, plan, added, gone, _last_node(store))
@@ -183,6 +184,7 @@ class SparkKnowledgeBase:
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
+            options.criterion,
             SparkAddSet(batch, closed, self.local, self, decider, gone),
             _Modules(batch, closed, self, total.contradictory + total.modules),
             total.modules,
@@ -197,6 +199,7 @@ class SparkKnowledgeBase:
             explained.complete if explained else not refuted,
             _places(explained, added) if explained else {},
             run,
+            notes=notes,
         )
         ledger = added.ledger + (removed.ledger if removed else Counter())
         told_of = () if gone is None else self._unmatched(gone)

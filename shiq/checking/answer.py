@@ -19,9 +19,8 @@ from shiq.reasoner import AGPL
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
 
-#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it, and
-#: the criterion by which it was found.
-Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...], str], tuple[Result, Any]]
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
 def result_of(
@@ -62,7 +61,7 @@ def result_of(
             clock.seconds,
         ),
         evidence=Evidence(
-            options.criterion,
+            found.criterion,
             options.engine,
             options.reasoner,
             ledger,

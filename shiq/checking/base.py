@@ -73,13 +73,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Found:
-    """What an engine and a reasoner have found of a batch.
+    """What an engine and a reasoner have found of a batch, by ``criterion``.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
     ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
     ``notes``: see `Evidence`.
     """
 
+    criterion: str
     add_set: Sized
     modules: Sequence[tuple[str, ...]]
     module_count: int
@@ -106,7 +107,8 @@ class Distributed(Protocol):
     def check(
         self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
     ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
-        """What is found of a batch, the ledger of reading it, and its leftovers. ``decider`` is for explaining conflicts here."""
+        """What is found of a batch, the ledger of reading it, and its leftovers. Which criterion `AUTO` is (`resolved`) is known
+        when the deletions are read. ``decider`` is for explaining conflicts here."""
 
     def close(self) -> None:
         """Lets go what is held for the results given so far; they cannot be looked at any further."""

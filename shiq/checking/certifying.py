@@ -124,6 +124,7 @@ def prepare_and_certify(
     prepared, add_set, answers = found
     modules = [m.module for m in add_set.modules]
     told = Found(
+        MODEL,
         add_set,
         list(map(individuals_in, add_set.modules)),
         len(modules),
@@ -141,7 +142,7 @@ def prepare_and_certify(
     )
     leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
     base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
-    result = result_of(base, told, ledger, (), replace(options, criterion=MODEL), clock)
+    result = result_of(base, told, ledger, (), options, clock)
     return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
 
 
@@ -151,14 +152,12 @@ def index_far(tbox: object, abox: object, store: Path, options: Options) -> Resu
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 
-    def answer(
-        found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...], criterion: str
-    ) -> tuple[Result, Any]:
+    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         ledger = Counter(ontology.ledger) + Counter(counts)
-        result = result_of(base, found, ledger, (), replace(options, criterion=criterion), clock)
+        result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
 
     result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer)

@@ -17,7 +17,7 @@ from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
-from shiq.checking.options import Clock, Options, resolved, why_not_model
+from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
@@ -36,8 +36,6 @@ def check_batch(
         return replace(base, reason="the base is inconsistent by itself")
     if isinstance(base.knowledge_base, Distributed):
         added, removed = sources_of(insertions), sources_of(deletions)
-        # What files of deletions hold is not known yet.
-        options = resolved(options, base.knowledge_base, any(not isinstance(x, ABox) or x.complex for x in removed))
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         return result_of(base, far, counts, told, options, clock)
@@ -50,8 +48,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     asked, sent = decider.asked, sent_by(decider)
-    notes = why_not_model(options, base.knowledge_base, deletions)
-    options = resolved(options, base.knowledge_base, bool(deletions.complex))
+    options, notes = resolved(options, base.knowledge_base, deletions)
     deadline, left, is_over = deadline_of(options)
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
@@ -91,6 +88,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         decider.audit = audit
     clock.stage("explaining")
     found = Found(
+        options.criterion,
         add_set,
         [*add_set.contradictory, *map(individuals_in, modules)],
         len(modules),

@@ -109,22 +109,19 @@ def load(target: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-def resolved(options: Options, knowledge_base: object, is_void: bool) -> Options:
-    """``options`` with a criterion of an engine's: `MODEL` instead of `AUTO` if the knowledge base knows the certified completion
-    that it rests on, and the batch's deletions do not make it void (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
+_VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"
+
+
+def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple[Options, tuple[str, ...]]:
+    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO` if the knowledge base knows the
+    certified completion that it rests on, and none of the batch's ``deletions`` is complex, which would make it void
+    (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
     if options.criterion != AUTO:
-        return options
+        return options, ()
     is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
-    return replace(options, criterion=MODEL if is_known and not is_void else "clausal")
-
-
-def why_not_model(options: Options, knowledge_base: object, deletions: ABox) -> tuple[str, ...]:
-    """What to note where `AUTO` is not `MODEL` although the certified completion is known."""
-    if not deletions.complex or resolved(options, knowledge_base, False) == resolved(options, knowledge_base, True):
-        return ()
-    return (
-        "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses",
-    )
+    if is_known and not deletions.complex:
+        return replace(options, criterion=MODEL), ()
+    return replace(options, criterion="clausal"), (_VOID,) if is_known else ()
 
 
 @dataclass

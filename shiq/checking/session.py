@@ -14,9 +14,9 @@ from shiq.aside import Aside, told_aside
 from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
-from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider
+from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider, unmatched_deletions
 from shiq.checking.inputs import read_batch
-from shiq.checking.options import ENGINES, STORE, Clock, Options, load, resolved, settings_of
+from shiq.checking.options import ENGINES, STORE, Clock, Options, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.result import Result
@@ -103,10 +103,10 @@ class Session:
         batch = read_batch(base, insertions, deletions, options)
         clock.stage("reading the batch")
         if isinstance(base.knowledge_base, Distributed):
-            options = resolved(options, base.knowledge_base, bool(batch.deletions.complex))
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
-            result = result_of(base, found, batch.ledger, batch.leftovers, options, clock, batch.places)
+            unmatched = unmatched_deletions(base.knowledge_base, batch.deletions, batch.deleted_at)
+            result = result_of(base, found, batch.ledger, (*batch.leftovers, *unmatched), options, clock, batch.places)
         else:
             result = decided(base, batch, options, decider, clock)
         if result.verdict is not Verdict.CONSISTENT:

@@ -53,10 +53,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
     told: list[Result] = []
 
     def certifying(built: Built) -> Certificate:
-        criterion = MODEL if built.is_completed else "clausal"
-        result, certificate = answer(
-            found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers, criterion
-        )
+        result, certificate = answer(found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers)
         told.append(result)
         issued: Certificate = certificate
         return issued
@@ -98,6 +95,7 @@ def found_of(built: Built) -> Found:
     certified = built.certified
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Found(
+        MODEL if built.is_completed else "clausal",
         _Kept(built.counts.assertions, built.kept),
         certified.contradictory,
         certified.modules,
