@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
 from shiq.rdf import read_ontology
 from shiq.reasoner import create
+from shiq.reasoner.protocol import Answer
 from tests.conftest import CASES
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
@@ -296,6 +297,12 @@ def test_random_knowledge_bases_at_once(core: SparkSession, criterion: str, seed
     assert found.size
 
 
+def patch_facts(found: AddSet, answers: Sequence[Answer]) -> object:
+    modules = sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr)
+    figures = found.insertions, found.size, found.pulled_in, sorted(found.contradictory)
+    return frozenset(found.kept()), figures, modules
+
+
 def patches_equal(parts: Parts) -> None:
     """The same patch, module by module and answer by answer, as the reference."""
     from jobs.engines.graphframes import GraphFramesKnowledgeBase
@@ -307,10 +314,7 @@ def patches_equal(parts: Parts) -> None:
         decider = Decider(reasoner)
         knowledge_base: Any = kind.build(tbox, abox_of(base))
         arguments = abox_of(insertions), abox_of(deletions), decider.decide, lambda: False
-        found, answers = knowledge_base.patched(*arguments)
-        modules = sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr)
-        figures = found.insertions, found.size, found.pulled_in, sorted(found.contradictory)
-        told.append((frozenset(found.kept()), figures, modules))
+        told.append(patch_facts(*knowledge_base.patched(*arguments)))
     reasoner.close()
     assert told[0] == told[1]
 
@@ -332,6 +336,28 @@ def test_patches_of_the_model(core: SparkSession) -> None:
 @pytest.mark.graphframes
 def test_patches_of_random_knowledge_bases(core: SparkSession) -> None:
     patches_equal(side_by_side((p for p in map(random_parts, range(20)) if is_consistent(p)), PREFIX))
+
+
+@pytest.mark.graphframes
+def test_patches_less_deletions_of_a_stored_model(core: SparkSession, tmp_path: Path) -> None:
+    """N goes on for what is left of the base, as with the engine local."""
+    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.store import open_store
+    from shiq.check import index
+
+    sound = (p for p in map(random_parts, range(40)) if not abox_of(p[3]).complex and is_consistent(p))
+    tbox, base, insertions, deletions = side_by_side(sound, PREFIX)
+    index(tbox, abox_of(base), tmp_path / "kg", reasoner="own", allow=("undeclared", "empty-tbox"))
+    reasoner = create("own")
+    told = []
+    with open_store(tmp_path / "kg") as store:
+        for kind in (GraphFramesKnowledgeBase, LocalKnowledgeBase):
+            opened = kind.from_store(store)
+            assert opened.is_completed and deletions
+            arguments = abox_of(insertions), abox_of(deletions), Decider(reasoner).decide, lambda: False
+            told.append(patch_facts(*opened.patched(*arguments)))
+    reasoner.close()
+    assert told[0] == told[1]
 
 
 @pytest.mark.graphframes

@@ -7,12 +7,17 @@ import random
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from abox_ops.audit import Audit
+from abox_ops.decide import Decider
 from jobs.cli import main
 from jobs.repro import of_disagreement, read, replay
-from shiq import check_insertions
+from jobs.spark.auditing import drawn, examine
+from shiq import check_insertions, open_store
+from shiq.check import index
 from shiq.clause import ClausalTBox
 from shiq.errors import InputError, UsageError
 from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, ObjectSomeValuesFrom, SubClassOf, TBox
@@ -25,6 +30,9 @@ from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.verdict import INFORMATIVE, KINDS, Verdict, stands_in_the_way
 from simplify import simplify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -134,8 +142,44 @@ def test_the_share_is_drawn_by_what_a_shape_is(hard: Path, tmp_path: Path) -> No
         assert (len(notes[0]) > 0) is bool(least)
     with pytest.raises(UsageError, match="between 0 and 1"):
         check_insertions(hard, None, good, audit=1.5)
-    with pytest.raises(UsageError, match="executors"):
-        check_insertions(hard, None, good, audit=0.5, engine="spark")
+
+
+def test_an_audit_asks_whether_an_executor_was_right() -> None:
+    tbox = simplify(TBox((DisjointClasses((A, B)),))).clauses
+    asked = {mask: Module((mask,), (0,)) for mask in (1, 3)}
+    for said, disagree in (({1: "consistent", 3: "inconsistent"}, 0), ({1: "inconsistent", 3: "undetermined"}, 1)):
+        decider = Decider(OwnReasoner(), audit=Audit(1.0, {"own": OwnReasoner}))
+        examine(drawn(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0), decider, None)
+        assert decider.audit and len(decider.audit.disagreements) == disagree
+        assert (decider.audit.asked, decider.audit.agreed) == (2, 2)
+    assert decider.audit.disagreements[0].reasoners == ("own in an executor", "own")
+    assert not drawn(tbox, ((module, "consistent") for module in asked.values()), 0.0).modules
+
+
+@pytest.mark.spark
+@pytest.mark.jvm
+def test_spark_audits_what_its_executors_decided(
+    spark: SparkSession, hard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert index(hard, batch(tmp_path / "base.nt", "A"), tmp_path / "kg", engine="spark", audit=1.0).evidence.notes
+    good, bad = batch(tmp_path / "good.nt", "C"), batch(tmp_path / "bad.nt", "C", "D")
+    with open_store(tmp_path / "kg") as session:
+        for criterion in ("clausal", "model"):
+            for given, verdict in ((good, Verdict.CONSISTENT), (bad, Verdict.INCONSISTENT)):
+                results = [
+                    session.check(given, engine=engine, criterion=criterion, reasoner="own", audit=1.0)
+                    for engine in ("local", "spark")
+                ]
+                assert [r.verdict for r in results] == [verdict, verdict]
+                for result in results:
+                    (note,) = result.evidence.notes
+                    assert "0 disagreed" in note and " 0 decided again" not in note
+    # The driver's reasoner is not the executors': one of the two is wrong, and neither is believed.
+    monkeypatch.setitem(BACKENDS, "own", lambda heap, timeout: Careless())  # type: ignore[arg-type, misc]
+    for criterion in ("clausal", "model"):
+        with open_store(tmp_path / "kg") as session:
+            result = session.check(bad, engine="spark", criterion=criterion, reasoner="own", audit=1.0)
+        assert (result.verdict, len(result.disagreements), result.conflicts) == (Verdict.UNDETERMINED, 1, ())
 
 
 def test_pack_and_run_again(hard: Path, tmp_path: Path, run: Run) -> None:

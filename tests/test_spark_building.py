@@ -39,7 +39,9 @@ from shiq.model import (
     FunctionalObjectProperty,
     ObjectProperty,
     ObjectPropertyAssertion,
+    ObjectUnionOf,
     Signature,
+    SubClassOf,
     TBox,
 )
 from shiq.ntriples import assertion_lines
@@ -286,6 +288,25 @@ def test_more_than_one_task_may_hold_is_certified_by_ranges(tmp_path: Path) -> N
         store, found = built(HERE, tmp_path / name, read_ontology([TBOX]), [file], settings)
         assert store.is_completed == found.is_completed == (name == "kept")
         assert found.certified.verdicts == {"consistent": 4}
+
+
+@pytest.mark.parametrize("completes", [True, False])
+def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
+    """All of them, or those of a share, with what was said of them; whether by a model, or range by range."""
+    names = [Class(f"urn:C{i}") for i in range(4)]
+    axioms = (SubClassOf(name, ObjectUnionOf((Class("urn:D"), Class(f"urn:E{i}")))) for i, name in enumerate(names))
+    file = write(tmp_path / "a.nt", [ClassAssertion(c, f"urn:{k}") for k in range(16) for i, c in enumerate(names) if k >> i & 1])
+    ontology, counts = read_ontology([TBox(tuple(axioms))]), []
+    for share in (1.0, 0.5, 0.0):
+        settings = Settings(width=4, reasoner="own", completes=completes, audit=share)
+        _, found = built(HERE, tmp_path / "kg", ontology, [file], settings)
+        asked = found.certified.drawn
+        counts.append(len(asked.modules) if asked else 0)
+        if asked:
+            decider = Decider(create("own"))
+            said = [x.verdict.value for x in decider.decide(asked.tbox, [module for module, _ in asked.modules])]
+            assert said == [verdict for _, verdict in asked.modules]
+    assert counts[0] == found.certified.shapes > counts[1] > counts[2] == 0
 
 
 def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from jobs.engines.spark import SparkKnowledgeBase
 from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
 from jobs.spark import facts, patching
 from jobs.spark.explaining import FarExplainer
-from jobs.spark.facts import identities
+from jobs.spark.facts import element_names
 from jobs.spark.kernel import DELETED, Watched, closed, insert
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reasoners import Asking
@@ -118,7 +118,7 @@ def run(kb: LocalKnowledgeBase, insertions: Sequence[Assertion], plan: Plan) -> 
     else:
         add_set, changed = insert(kb, abox_of(insertions), {}, plan)
     _ = len(add_set.modules), list(add_set.kept())
-    ids = identities(add_set.found.graph, add_set.whole)
+    ids = element_names(add_set.found.graph, add_set.whole)
     return Run(add_set, frozenset(ids.tolist()), frozenset(ids[: len(changed)][changed].tolist()))
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.engine import Decide
-from jobs.columns import Columns, Ints, is_in, unique
-from jobs.engines.base import LessBase, StoreBase, array_base
+from jobs.columns import Ints, is_in, unique
+from jobs.engines.base import StoreBase, array_base
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
 from jobs.engines.graph import Graph, flags
@@ -33,7 +33,7 @@ from jobs.engines.whole import Whole
 from jobs.graphframes.closure import Clausal, Closed
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
-from jobs.graphframes.frames import frame, rows_of
+from jobs.graphframes.frames import frame, labelled
 from jobs.graphframes.index import build_index
 from jobs.graphframes.patching import MessagePatch
 from jobs.graphframes.published import published
@@ -86,15 +86,13 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
 
     @cached_property
     def index(self) -> Index:
-        """What the store holds, or what message passing finds."""
+        """What the store holds, less what was deleted of it; or what message passing finds."""
+        if self.made_index is not None:
+            return self.made_index
         if isinstance(self.base, StoreBase):
             return stored_index(self.source, self.roles, self.base)
         with running(self.spark, len(self)):
             return build_index(self.spark, self.source, self.roles, self.base)
-
-    def _less(self, removed: dict[str, Columns]) -> GraphFramesKnowledgeBase:
-        """This less the ``removed`` rows: worked out anew."""
-        return GraphFramesKnowledgeBase(self.source, LessBase(self.base, removed), self.roles)
 
     def _insert(self, whole: Whole, criterion: str) -> GraphFramesAddSet:
         index, touched = self.index, touched_by(whole, self.roles)
@@ -149,8 +147,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         spark, index = self.spark, self.index
         labels = index.calculus.table.labels[: index.stored_labels]
         texts = frame(spark, {"label": np.arange(len(labels), dtype=np.int64), "old": [label_text(x) for x in labels]})
-        elements: DataFrame = rows_of(spark, index.labels.table, ("element", "label"))
-        vertices = elements.join(F.broadcast(texts), "label").select(F.col("element").alias("id"), "old")
+        vertices = labelled(spark, index.labels).join(F.broadcast(texts), "label").select("id", "old")
         return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
 
 

@@ -48,6 +48,11 @@ class ElementLabels:
         found: Ints = rows["label"][np.searchsorted(rows["element"], elements)]
         return found
 
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        """(element, label) of those whose label is not that of the table, or may not be; elements ascending."""
+        return _NONE, _NONE
+
 
 @dataclass(frozen=True, eq=False)
 class PatchedLabels(ElementLabels):
@@ -62,6 +67,10 @@ class PatchedLabels(ElementLabels):
         found[here] = self.now[np.searchsorted(self.patched, elements[here])]
         found[~here] = super().of(elements[~here])
         return found
+
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        return self.patched, self.now
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,9 +206,9 @@ class LocalKnowledgeBase:
         """This less the ``removed`` rows. All is indexed anew where complex assertions may take definitions with them, and where
         the labels of A are no sound start, since they clash."""
         less = LessBase(self.base, removed)
-        if len(removed["complex"]["node"]) or self.index.contradictory:
-            return LocalKnowledgeBase(self.source, less, self.roles)
-        return LocalKnowledgeBase(self.source, less, self.roles, index_without(self.index, self.base, less, self.roles))
+        anew = len(removed["complex"]["node"]) or self.index.contradictory
+        index = None if anew else index_without(self.index, self.base, less, self.roles)
+        return replace(self, base=less, made_index=index, _completions=[])
 
     def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
         index = self.index

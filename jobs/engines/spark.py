@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, Decide
+from abox_ops.identities import Identity
 from abox_ops.shapes import Shapes
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.patch import Patch
@@ -26,7 +27,7 @@ from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.checking.base import Base, Found
-from shiq.checking.deciding import inconsistent_groups, unmatched_deletions
+from shiq.checking.deciding import has_disagreed, inconsistent_groups, unmatched_deletions
 from shiq.checking.inputs import catalog_of
 from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
@@ -135,6 +136,7 @@ class SparkKnowledgeBase:
         decider: Decider,
         clock: Clock,
     ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        from jobs.spark.auditing import examine
         from jobs.spark.checking import Figures, batch_of, decided, planned
         from jobs.spark.reading import read_batch
         from jobs.spark.reasoners import Asking
@@ -154,7 +156,7 @@ class SparkKnowledgeBase:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
         options, notes = resolved(options, self, ABox() if gone is None else gone.others)
-        asking = Asking(options.reasoner, options.heap, options.timeout)
+        asking = Asking(options.reasoner, options.heap, options.timeout, options.audit)
         plan = planned(self.local, key, added, gone, criterion=options.criterion, asking=asking)
         batch, run = batch_of(session, plan, added, gone, _last_node(store))
         self._held.append(batch)
@@ -168,24 +170,25 @@ class SparkKnowledgeBase:
         told("deciding shapes", 0, 0)
         answers, bad = decided(batch, closed)
         clock.stage("deciding")
+        if answers.drawn is not None:
+            examine(answers.drawn, decider, None if deadline is None else max(0.01, deadline - time.monotonic()))
+            clock.stage("auditing")
         self.figures = Figures(
             closed.rounds,
             len(batch.groups),
             len(set(closed.joint.values())),
-            added.row_groups + (removed.row_groups if removed else 0),
             added.rows + (removed.rows if removed else 0),
-            closed.row_groups,
             closed.rows,
         )
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
-        if refuted and options.max_conflicts:
+        if refuted and options.max_conflicts and not has_disagreed(decider):
             explained = _Explaining(self.local, base, batch, closed, answers, bad)
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
             options.criterion,
-            SparkAddSet(batch, closed, self.local, self, decider, gone),
+            SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone),
             _Modules(batch, closed, self, total.contradictory + total.modules),
             total.modules,
             total.contradictory,
@@ -199,6 +202,7 @@ class SparkKnowledgeBase:
             explained.complete if explained else not refuted,
             _places(explained, added) if explained else {},
             run,
+            audit=decider.audit,
             notes=notes,
         )
         ledger = added.ledger + (removed.ledger if removed else Counter())
@@ -306,6 +310,12 @@ class SparkAddSet:
         """See `abox_ops.engine.AddSet.kept`; group by group, in no particular order within the whole."""
         return self.batch.kept(self.closed.joint)
 
+    def identities(self) -> list[Identity]:
+        """See `abox_ops.identities.identities`; worked out in executors, by the groups that make elements of several."""
+        summaries = self.closed.summaries
+        chosen = {joint for joint in self.closed.joint.values() if summaries[joint].merged}
+        return self.batch.identities(self.closed.joint, chosen)
+
     def frame(self) -> DataFrame:
         """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
         return self.batch.frame(self.closed.joint)
@@ -359,7 +369,7 @@ class _Explaining:
 
         here = self._fetched(self.closed, self.bad)
         deletions = abox_of([]) if removed is None else deletions_of(removed)
-        quiet = replace(decider, progress=None) if decider.progress else decider
+        quiet = replace(decider, progress=None, audit=None)
 
         def left() -> float | None:
             return None if deadline is None else max(0.01, deadline - time.monotonic())

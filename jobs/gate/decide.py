@@ -40,7 +40,6 @@ UNITS: Final = ("triple", "subject", "graph", "document")
 #: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set aside what makes them equal.
 IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[Gated], None]
-_NOT_TOLD: Final = "the engine {engine} does not tell which individuals become equal"
 
 
 def gate(
@@ -72,8 +71,6 @@ def gate(
     for what, value, known in (("mode", mode, MODES), ("unit", unit, UNITS), ("identities", identities, IDENTITIES)):
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", f"Known: {', '.join(known)}.")
-    if identities == "block" and settings.get("engine") == "spark":
-        raise UsageError(_NOT_TOLD.format(engine="spark"), "Use --engine local, or leave --identities block out.")
     lines = [line for i, name in enumerate(insertions) for line in read_lines(name, i)]
     if require_nonempty:
         _require_triples(insertions, lines)
@@ -281,12 +278,7 @@ class _Gating:
     def _blocked(self, result: Result) -> tuple[Identity, ...]:
         """The identities that may not be; takes note of all."""
         self.identities = identities_of(result)
-        if self.merging != "block":
-            return ()
-        if self.identities is None:
-            said = _NOT_TOLD.format(engine=result.evidence.engine)
-            raise UsageError(said, "Use --engine local, or leave --identities block out.")
-        return self.identities
+        return self.identities if self.merging == "block" else ()
 
     def _merging_lines(self, found: Iterable[Identity]) -> list[SetAside]:
         """The lines of the batch that make individuals equal."""

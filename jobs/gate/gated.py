@@ -34,8 +34,8 @@ class Gated:
     """``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that of
     ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
     pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
-    what becomes equal by what is accepted, None where the engine does not tell. ``run``: the same for the same question about
-    the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
+    what becomes equal by what is accepted, None where a batch is refused before that is known. ``run``: the same for the same
+    question about the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
     """
 
     decision: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from abox_ops import identities as entailed
 from shiq.functional import axiom_text
@@ -30,12 +30,18 @@ class Identity:
         }
 
 
-def identities_of(result: Result) -> tuple[Identity, ...] | None:
-    """What becomes equal by the batch of ``result``; None where its engine does not tell."""
-    add_set: Any = getattr(result.a_add, "add_set", None)
-    if not hasattr(add_set, "merged"):
-        return None
-    return tuple(map(_told, entailed.identities(add_set)))
+@runtime_checkable
+class _Telling(Protocol):
+    """An add set that is elsewhere, and tells from there."""
+
+    def identities(self) -> list[entailed.Identity]: ...
+
+
+def identities_of(result: Result) -> tuple[Identity, ...]:
+    """What becomes equal by the batch of ``result``."""
+    add_set: _Telling | entailed.Merging = result.a_add.add_set  # type: ignore[attr-defined]
+    found = add_set.identities() if isinstance(add_set, _Telling) else entailed.identities(add_set)
+    return tuple(map(_told, found))
 
 
 def _told(identity: entailed.Identity) -> Identity:

@@ -10,9 +10,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.columns import ArrayTable, Columns, Table, concatenate
+from jobs.columns import ArrayTable, Columns, Ints, Table, concatenate, is_in
 from jobs.engines.base import LessTable, StoreBase
 from jobs.engines.grouping import Grouping
+from jobs.engines.index import ElementLabels
 from jobs.engines.whole import Whole
 from jobs.store.table import ParquetTable
 
@@ -91,12 +92,30 @@ def nodes(spark: SparkSession, whole: Whole) -> DataFrame:
     return frame(spark, {"id": base.nodes()})
 
 
+def labelled(spark: SparkSession, labels: ElementLabels) -> DataFrame:
+    """(id, label) of every element."""
+    rows = rows_of(spark, labels.table, ("element", "label")).withColumnRenamed("element", "id")
+    element, label = labels.restated
+    if not len(element):
+        return rows
+    others = frame(spark, {"id": element, "label": label})
+    return rows.join(F.broadcast(others.select("id")), "id", "left_anti").unionByName(others)
+
+
+def members(groups: Grouping) -> tuple[Ints, Ints]:
+    """(member, group) of ``groups``; some that are alone may be among them."""
+    rows = scanned(groups.by_member, ("member", "group")) if len(groups) else {}
+    if not rows:
+        return groups.restated
+    member, group = groups.restated
+    stays = ~is_in(rows["member"], member)
+    return np.concatenate([rows["member"][stays], member]), np.concatenate([rows["group"][stays], group])
+
+
 def named(spark: SparkSession, groups: Grouping) -> DataFrame | None:
     """(member, name) of ``groups``; None if there is none."""
-    if not len(groups):
-        return None
-    rows = scanned(groups.by_member, ("member", "group"))
-    return frame(spark, {"member": rows["member"], "name": rows["group"]})
+    member, name = members(groups)
+    return frame(spark, {"member": member, "name": name}) if len(member) else None
 
 
 def renamed(rows: DataFrame, names: DataFrame | None, *columns: str) -> DataFrame:

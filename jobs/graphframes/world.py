@@ -17,7 +17,7 @@ from jobs.engines.labels import EMPTY_ID
 from jobs.engines.whole import Whole
 from jobs.graphframes.components import components
 from jobs.graphframes.equalities import entailed_equal
-from jobs.graphframes.frames import frame, renamed, role_assertions, rows_of, scanned, settled
+from jobs.graphframes.frames import frame, members, renamed, role_assertions, rows_of, settled
 from jobs.graphframes.rules import NOTHING_TOLD, Rules, joined_text, label_text
 from jobs.graphframes.told import told
 from jobs.rows import DIFFERENT, SAME
@@ -51,8 +51,7 @@ class World:
         told yet, so what A asserts is looked at again. ``by_data``: data assertions say something too: what they refute."""
         self.spark, self.whole, self.roles, self.calculus = spark, whole, roles, calculus
         self.rules = Rules(calculus.tbox, tuple(calculus.roles))
-        rows = scanned(equal.by_member, ("member", "group")) if len(equal) else {}
-        self._names = {m: g for m, g in zip(rows["member"].tolist(), rows["group"].tolist()) if m != g} if rows else {}
+        self._names = {m: g for m, g in zip(*(column.tolist() for column in members(equal))) if m != g}
         fresh = unique(np.concatenate([t.columns["node"] for t in whole.inserted.values()]))
         fresh = fresh[fresh >= FRESH]
         self.negative_edges: list[tuple[int, Role, int]] = []

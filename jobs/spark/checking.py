@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -19,12 +20,13 @@ from pyspark.sql import functions as F
 
 import shiq
 from abox_ops.engine import MODEL
+from abox_ops.identities import Identity
 from jobs.engines.base import Names
 from jobs.engines.index import vocabulary_of
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
-from jobs.spark.deciding import Decided, answered, collected, consistent_shapes, decide
-from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, modules_of, run_group
+from jobs.spark.deciding import Decided, answered, collected, consistent_shapes, decide, drawn
+from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, merged_by, modules_of, run_group
 from jobs.spark.kernel import DDL as RECORDS
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
@@ -41,28 +43,26 @@ _CONTENT = ("kind", "s", "p", "o", "datatype", "language")
 
 @dataclass(frozen=True)
 class Figures:
-    """What a check cost: rounds, groups at first and at last; what its tasks read of the store, to look terms up and to close."""
+    """What a check cost: rounds, groups at first and at last; rows that its tasks read of the store, to look terms up and to
+    close."""
 
     rounds: int = 0
     groups: int = 0
     joints: int = 0
-    lookup_row_groups: int = 0
     lookup_rows: int = 0
-    row_groups: int = 0
     rows: int = 0
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A batch at the end of its rounds: which group is run with which, and the records of each joint group; ``row_groups`` and
-    ``rows``: what all rounds read of the store."""
+    """A batch at the end of its rounds: which group is run with which, and the records of each joint group; ``rows``: what all
+    rounds read of the store."""
 
     joint: dict[int, int]
     parts: tuple[tuple[DataFrame, frozenset[int]], ...]
     summaries: dict[int, Summary]
     clauses: bytes
     rounds: int
-    row_groups: int
     rows: int
 
     @property
@@ -118,7 +118,7 @@ class Batch:
         parts = list(before.parts) if before else []
         summaries = dict(before.summaries) if before else {}
         clauses = before.clauses if before else b""
-        rounds = row_groups = rows_read = 0
+        rounds = rows_read = 0
         while True:
             rounds += 1
             several = len(set(joint.values())) > 1
@@ -128,11 +128,10 @@ class Batch:
             told = records.where(F.col("what").isin(SUMMARY, CLAUSES)).select("joint", "what", "text", "body").collect()
             summaries |= {name: Summary() for name in todo}
             new_summaries = {row.joint: Summary(**json.loads(row.text)) for row in told if row.what == SUMMARY}
-            row_groups += sum(summary.row_groups for summary in new_summaries.values())
             rows_read += sum(summary.rows for summary in new_summaries.values())
             summaries |= new_summaries
             clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
-            closed = Closed(joint, tuple(parts), summaries, clauses, rounds, row_groups, rows_read)
+            closed = Closed(joint, tuple(parts), summaries, clauses, rounds, rows_read)
             pairs = meeting(closed.records) if several else []
             if not pairs:
                 return closed
@@ -203,6 +202,16 @@ class Batch:
             tuple(row.members) for row in rows if row.shape
         )
 
+    def identities(self, joint: Mapping[int, int], chosen: set[int]) -> list[Identity]:
+        """The individuals that the ``chosen`` joint groups make equal, by the least ones."""
+        plan = self.plan
+
+        def task(table: pa.Table) -> pa.Table:
+            return pa.table({"body": [pickle.dumps(identity) for identity in merged_by(table, plan)]}, _BODY)
+
+        rows = self._apply(self.rows, joint, chosen, task, "body binary").collect() if chosen else []
+        return sorted((pickle.loads(row.body) for row in rows), key=lambda identity: identity.parts)
+
     def insertions(self, joint: Mapping[int, int], chosen: set[int]) -> pa.Table:
         """The rows of the insertions of the ``chosen`` joint groups."""
         groups = [group for group, name in joint.items() if name in chosen]
@@ -210,6 +219,7 @@ class Batch:
         return rows.select(rows_.SCHEMA.names).toArrow()
 
 
+_BODY = pa.schema([("body", pa.binary())])
 _TEXT = pa.schema([("text", pa.string())])
 _TRIPLE = pa.schema([(name, pa.string()) for name in "spo"])
 _MEMBERS = pa.schema([("shape", pa.string()), ("members", pa.list_(pa.string()))])
@@ -291,6 +301,8 @@ def decided(batch: Batch, closed: Closed) -> tuple[Decided, set[int]]:
             bad |= {row.joint for row in joints.collect()}
         if bad:
             found = replace(found, consistent=consistent_shapes(answers))
+        if batch.plan.asking.audit:
+            found = replace(found, drawn=drawn(closed.records, closed.clauses, answers))
     finally:
         answers.unpersist()
     return found, bad

@@ -14,7 +14,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.kernel import SHAPE
+from jobs.spark.auditing import Drawn
+from jobs.spark.kernel import DRAWN, SHAPE
 from jobs.spark.reasoners import Asking, reasoner_of
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
@@ -32,13 +33,14 @@ MOST_REMEMBERED = 200_000
 @dataclass(frozen=True)
 class Decided:
     """``modules`` and ``shapes`` by verdict; ``reasons`` of those undecided; ``inconsistent``: the answers by shape;
-    ``consistent``: shapes that are known to be, where they are needed for explaining."""
+    ``consistent``: shapes that are known to be, where they are needed for explaining; ``drawn``: shapes for an audit."""
 
     modules: dict[str, int]
     shapes: dict[str, int]
     reasons: tuple[str, ...]
     inconsistent: dict[str, Answer]
     consistent: frozenset[str] = frozenset()
+    drawn: Drawn | None = None
 
 
 def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
@@ -87,6 +89,14 @@ def consistent_shapes(answers: DataFrame) -> frozenset[str]:
     """The names of the consistent shapes, `MOST_REMEMBERED` at most."""
     known = answers.where(F.col("verdict") == Verdict.CONSISTENT.value).select("shape")
     return frozenset(row.shape for row in known.limit(MOST_REMEMBERED).collect())
+
+
+def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> Drawn:
+    """The shapes of ``records`` that are drawn for an audit, with their ``answers``."""
+    modules = records.where(F.col("what") == DRAWN).groupBy(F.col("text").alias("shape")).agg(F.min("body").alias("body"))
+    rows = modules.join(answers.groupBy("shape").agg(F.min("verdict").alias("verdict")), "shape").collect()
+    found = sorted((row.shape, pickle.loads(row.body), row.verdict) for row in rows)
+    return Drawn(cast(ClausalTBox, pickle.loads(clauses)), tuple((module, verdict) for _, module, verdict in found))
 
 
 def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@
 what that cost, side by side: with batches of one size and stores of different sizes, nothing may grow with the store.
 
 Spark counts what it reads itself (the batch) and what it shuffles. What tasks read of a store goes through pyarrow, which Spark
-does not see; the tasks count it, in row groups and rows, and the check's figures sum it up.
+does not see; the tasks count it, in rows, and the check's figures sum it up.
 """
 
 from __future__ import annotations

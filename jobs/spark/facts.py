@@ -14,7 +14,7 @@ from jobs.engines.whole import Whole
 from jobs.store.schema import term_hash
 
 
-def identities(graph: Graph, whole: Whole) -> Ints:
+def element_names(graph: Graph, whole: Whole) -> Ints:
     """By number of ``graph``: what names the element in every task: its number in the store, or a hash of a fresh individual's
     name, with the lowest negative numbers (two that share one are only run together)."""
     ids = graph.key.copy()

@@ -50,6 +50,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from abox_ops.engine import MODEL, NamedModule
+from abox_ops.identities import Identity, identities
 from abox_ops.shapes import Shape, Shapes
 from jobs.columns import Ints, unique
 from jobs.engines.clausal import Clausal, Found
@@ -59,7 +60,8 @@ from jobs.engines.labels import Bools
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.touched import touched_by
-from jobs.spark.facts import counted_ends, identities
+from jobs.spark.auditing import is_drawn
+from jobs.spark.facts import counted_ends, element_names
 from jobs.spark.patching import patch, patch_all
 from jobs.spark.plan import Plan, knowledge_base, whole_of
 from jobs.spark.rows import abox_of_rows
@@ -70,7 +72,7 @@ from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
 
 #: What a task's records are about.
-SUMMARY, CLAUSES, CONSULTED, CHANGED, SHAPE = "summary", "clauses", "consulted", "changed", "shape"
+SUMMARY, CLAUSES, CONSULTED, CHANGED, SHAPE, DRAWN = "summary", "clauses", "consulted", "changed", "shape", "drawn"
 SCHEMA = pa.schema(
     [
         ("joint", pa.int64()),
@@ -86,14 +88,14 @@ DDL = "joint bigint, what string, id bigint, text string, count bigint, body bin
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures of one group; ``row_groups`` and ``rows`` were read from the store."""
+    """Figures of one group; ``merged``: elements that it made of several; ``rows`` were read from the store."""
 
     insertions: int = 0
     size: int = 0
     pulled_in: int = 0
     contradictory: int = 0
     modules: int = 0
-    row_groups: int = 0
+    merged: int = 0
     rows: int = 0
 
     def __add__(self, other: Summary) -> Summary:
@@ -106,33 +108,38 @@ class Summary:
 def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Table:
     """The records of the group ``joint``, whose insertions (and deletions, with `DELETED` for their split) are ``rows``."""
     store = opened_store(plan.store)
-    before = store.reads.row_groups, store.reads.rows
+    before = store.reads.rows
     ran = closed(rows, plan)
     add_set, changed, answers = ran.add_set, ran.changed, ran.answers
     shapes = Shapes(add_set.tbox, DataTheory(add_set.tbox.definitions, add_set.tbox.roles))
     counts: Counter[str] = Counter()
     bodies: dict[str, bytes] = {}
+    drawn: dict[str, bytes] = {}
     for i, module in enumerate(add_set.modules):
-        name = shape_name(shapes.shape(module.module))
+        shape = shapes.shape(module.module)
+        name = shape_name(shape)
         counts[name] += 1
         if name not in bodies:
             bodies[name] = pickle.dumps(module.module) if answers is None else _answer_body(answers[i])
+            if is_drawn(shape, plan.asking.audit):
+                drawn[name] = pickle.dumps(module.module)
     summary = Summary(
         add_set.insertions,
         add_set.size,
         add_set.pulled_in,
         len(add_set.contradictory),
         len(add_set.modules),
-        store.reads.row_groups - before[0],
-        store.reads.rows - before[1],
+        len(add_set.merged()),
+        store.reads.rows - before,
     )
     parts = [_records(joint, SUMMARY, texts=[json.dumps(asdict(summary))])]
     # Every group of a run has the same clauses; one of them tells the reasoners.
     parts.append(_records(joint, CLAUSES, texts=[""], bodies=[pickle.dumps(add_set.tbox)]))
     parts.append(_records(joint, SHAPE, texts=list(counts), counts=list(counts.values()), bodies=[bodies[n] for n in counts]))
+    parts.append(_records(joint, DRAWN, texts=list(drawn), bodies=list(drawn.values())))
     if facts and changed is not None:
         graph = add_set.found.graph
-        ids = identities(graph, add_set.whole)
+        ids = element_names(graph, add_set.whole)
         parts.append(_records(joint, CONSULTED, ids=unique(ids)))
         parts.append(_records(joint, CHANGED, ids=unique(ids[changed])))
     return pa.concat_tables(parts)
@@ -155,6 +162,11 @@ def modules_of(rows: pa.Table, joint: int, plan: Plan) -> Iterator[tuple[str, tu
 
 def individuals(module: NamedModule) -> tuple[str, ...]:
     return tuple(i for element in module.elements for i in element)
+
+
+def merged_by(rows: pa.Table, plan: Plan) -> list[Identity]:
+    """The individuals that a group makes equal, with the reasons."""
+    return identities(closed(rows, plan).add_set)
 
 
 def kept_of(rows: pa.Table, plan: Plan) -> Iterator[Assertion]:

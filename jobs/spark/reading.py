@@ -54,7 +54,6 @@ class BatchRows:
     ledger: Counter[str]
     names: tuple[set[str], set[str], set[str]]
     others: ABox
-    row_groups: int = 0
     rows: int = 0
     held: tuple[DataFrame, ...] = ()
     places: Places = nowhere
@@ -211,7 +210,6 @@ def _parallel(
         +ledger,
         names,
         ABox(),
-        sum(r.row_groups for r in reports),
         sum(r.rows for r in reports),
         (whole,),
     )

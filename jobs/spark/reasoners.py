@@ -17,11 +17,13 @@ from shiq.reasoner.protocol import Answer, Module, Reasoner
 
 @dataclass(frozen=True)
 class Asking:
-    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit."""
+    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit; ``audit``: the share of the shapes
+    that are handed to the driver, to be decided again (`jobs.spark.auditing`)."""
 
     reasoner: str
     heap: str
     seconds: float | None
+    audit: float = 0.0
 
 
 def reasoner_of(asking: Asking) -> Reasoner:

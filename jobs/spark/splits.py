@@ -77,7 +77,6 @@ class Report:
     classes: list[str] = field(default_factory=list)
     object_properties: list[str] = field(default_factory=list)
     data_properties: list[str] = field(default_factory=list)
-    row_groups: int = 0
     rows: int = 0
 
 
@@ -312,11 +311,11 @@ def _nodes(triples: Triples, ids: Any, report: Report, store: StoreKey) -> Any:
     """By term: its node in the store, -1 for a fresh individual."""
     base = opened_store(store)
     used = np.unique(ids)
-    before = base.reads.row_groups, base.reads.rows
+    before = base.reads.rows
     node = np.full(len(triples.terms), -1, np.int64)
     if len(used):
         node[used] = base.nodes_of([str(triples.terms[i]) for i in used.tolist()])
-    report.row_groups, report.rows = base.reads.row_groups - before[0], base.reads.rows - before[1]
+    report.rows = base.reads.rows - before
     return node
 
 

@@ -92,9 +92,6 @@ def _judged(gated: Gated, verbose: bool) -> list[str]:
 
 
 def _identities(gated: Gated, verbose: bool) -> list[str]:
-    if gated.identities is None and gated.decision != REFUSED and gated.identity_policy != "allow":
-        engine = gated.result.evidence.engine
-        return ["", f"which individuals become equal is not told by the engine {engine}: --engine local tells it"]
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []

@@ -84,10 +84,6 @@ class Options:
             raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
-        if self.audit and self.engine == "spark":
-            raise UsageError(
-                "the engine spark decides in its executors, which cannot be audited yet", "Audit with the engine local."
-            )
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:

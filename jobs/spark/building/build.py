@@ -85,6 +85,7 @@ class Settings:
     reasoner: str = "auto"
     heap: str = "1g"
     timeout: float | None = None
+    audit: float = 0.0
     limit: int = 1000
     aside: bool = False
     catalog: Catalog | None = None
@@ -226,7 +227,7 @@ class _Build:
         tables |= self._small(grouping_tables("merged", merged), ranges)
         indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
         stages.begin("certifying")
-        asking = Asking(settings.reasoner, settings.heap, settings.timeout)
+        asking = Asking(settings.reasoner, settings.heap, settings.timeout, settings.audit)
         completed = None
         if settings.completes and 0 < counts.assertions <= settings.most_completed and not any(map(clashes, labels)):
             completed = complete(session, ranges, indexed, asking)
@@ -234,7 +235,7 @@ class _Build:
             certified = certify(session, ranges, indexed, asking, limit=settings.limit)
             kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         else:
-            certified, kept = consistent(completed.modules, completed.shapes), completed.size
+            certified, kept = consistent(completed.modules, completed.shapes, completed.drawn), completed.size
         stages.begin("writing tables")
         if completed is not None:
             if not {*completed.labels} <= {*labels}:

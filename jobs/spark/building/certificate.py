@@ -31,6 +31,7 @@ from jobs.engines.grouping import components
 from jobs.engines.index import Index, alone
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.touched import touched_by
+from jobs.spark.auditing import Drawn, drawn
 from jobs.spark.building.files import joined, load, placed, run, save, slices
 from jobs.spark.building.merging import Indexed, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
@@ -48,7 +49,7 @@ from shiq.verdict import Verdict
 class Certified:
     """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner does; why some are open;
     ``contradictory``: individuals of such elements and modules, ``limit`` of them at most. ``kept``: role and data assertions in
-    modules."""
+    modules; ``drawn``: shapes for an audit, if one is asked for."""
 
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
     clashes: int = 0
@@ -57,11 +58,12 @@ class Certified:
     modules: int = 0
     shapes: int = 0
     kept: int = 0
+    drawn: Drawn | None = None
 
 
-def consistent(modules: int, shapes: int) -> Certified:
+def consistent(modules: int, shapes: int, drawn: Drawn | None) -> Certified:
     """What is known where all ``modules`` were found consistent."""
-    return Certified(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes)
+    return Certified(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes, drawn=drawn)
 
 
 def certify(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking, *, limit: int) -> Certified:
@@ -92,6 +94,9 @@ def certify(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Ask
         found.verdicts[verdict] += shape.count
     found.undecided = tuple(dict.fromkeys(reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value))
     found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
+    if asking.audit:
+        told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
+        found.drawn = drawn(indexed.rules.calculus().tbox, told, asking.audit)
     bad = [shape for shape, (verdict, _) in zip(questions, decided) if verdict == Verdict.INCONSISTENT.value]
     if bad and len(found.contradictory) < limit:
         found.contradictory += _named(session, ranges, indexed, bad, has_components, limit)

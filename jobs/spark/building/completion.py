@@ -20,6 +20,7 @@ from abox_ops.decide import Decider
 from abox_ops.told import Label
 from jobs.columns import Columns, Ints
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.spark.auditing import Drawn, drawn
 from jobs.spark.building.files import load, run, save
 from jobs.spark.building.merging import Indexed, grouping_tables
 from jobs.spark.building.tables import Ranges
@@ -28,17 +29,19 @@ from jobs.store.manifest import DataFile
 from jobs.store.schema import COMPLETION, write_part
 from jobs.upkeep.build import certified_by_model
 from shiq.reasoner import create
+from shiq.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class Completed:
     """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`),
-    and its modules, all of which are consistent."""
+    and its modules, all of which are consistent; those ``drawn`` for an audit, if one is asked for."""
 
     labels: tuple[Label, ...]
     size: int
     modules: int
     shapes: int
+    drawn: Drawn | None = None
 
 
 def complete(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking) -> Completed | None:
@@ -67,7 +70,9 @@ def _complete(ranges: Ranges, *, indexed: Indexed, asking: Asking) -> Completed 
             for table, columns in grouping_tables(name, groups).items():
                 _leave(ranges, table, columns)
         modules = [m.module for m in add_set.modules]
-        return Completed(tuple(labels), add_set.size, len(modules), decider.shapes(add_set.tbox, modules))
+        told = ((module, Verdict.CONSISTENT.value) for module in modules)
+        audited = drawn(add_set.tbox, told, asking.audit) if asking.audit else None
+        return Completed(tuple(labels), add_set.size, len(modules), decider.shapes(add_set.tbox, modules), audited)
     finally:
         decider.reasoner.close()
 

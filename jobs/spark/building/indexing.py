@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from abox_ops.audit import Audit
 from abox_ops.engine import MODEL
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.spark.auditing import examine
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
 from jobs.spark.session import spark_session, stop
@@ -18,6 +20,7 @@ from shiq.abox import ABox, abox_of, individuals_of
 from shiq.check import certify
 from shiq.checking.answer import Answering
 from shiq.checking.base import Found
+from shiq.checking.deciding import OpenedDecider
 from shiq.checking.inputs import catalog_of, empty_tbox
 from shiq.checking.options import AUTO, Options
 from shiq.model import Assertion
@@ -53,7 +56,8 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
     told: list[Result] = []
 
     def certifying(built: Built) -> Certificate:
-        result, certificate = answer(found_of(built), built.counts.assertions, _ledger(built.read), built.read.leftovers)
+        found = replace(found_of(built), audit=audit_of(built, options))
+        result, certificate = answer(found, built.counts.assertions, _ledger(built.read), built.read.leftovers)
         told.append(result)
         issued: Certificate = certificate
         return issued
@@ -65,6 +69,7 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
         reasoner=options.reasoner,
         heap=options.heap,
         timeout=options.timeout,
+        audit=options.audit,
         limit=options.max_conflicts,
         aside="ill-typed" in options.allow,
         catalog=catalog_of(options),
@@ -88,6 +93,15 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
     if result.verdict is Verdict.INCONSISTENT and options.max_conflicts:
         return explained(result, store, ontology, built.certified.contradictory, options)
     return result
+
+
+def audit_of(built: Built, options: Options) -> Audit | None:
+    """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is none to say it of."""
+    if built.certified.drawn is None:
+        return None
+    with OpenedDecider(options) as decider:
+        examine(built.certified.drawn, decider, options.timeout)
+        return decider.audit
 
 
 def found_of(built: Built) -> Found:
