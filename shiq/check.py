@@ -12,16 +12,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from abox_ops.decide import Decider
-from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
 from shiq.checking.base import agreed
 from shiq.checking.certifying import (
+    Repair,
     certificate_of,
     certified,
     certify_base,
@@ -34,14 +33,9 @@ from shiq.checking.deciding import OpenedDecider, check_batch
 from shiq.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
 from shiq.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, Progress, load, settings_of
 from shiq.checking.session import Session
-from shiq.errors import UsageError
-from shiq.reading import Reading
 from shiq.result import Result
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
-
-#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
-Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
 
 
 def check_insertions(
@@ -175,9 +169,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     `check_insertions`."""
     options = Options(**settings_of(settings))
     if options.engine in BUILDERS:
-        if repair:
-            raise UsageError(f"the engine {options.engine} sets nothing aside", "Build the store with the engine local.")
-        return index_far(tbox, abox, Path(store), options)
+        return index_far(tbox, abox, Path(store), options, repair)
     with OpenedDecider(options) as asked:
         clock = Clock()
         ontology = ontology_of(sources_of(tbox), options)

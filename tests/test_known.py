@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from test_gate import PREFIX, a, run, t
 from abox_ops.decide import Decider
 from jobs.gate.alike import hitting_set
 from jobs.gate.known import set_aside_known
+from jobs.store import open_store
 from shiq.abox import ABox
 from shiq.check import certify
 from shiq.model import Class, ClassAssertion
@@ -79,6 +82,21 @@ def test_nothing_is_set_aside_of_a_consistent_base(folder: Path) -> None:
     assert "set aside" not in run("status", "-s", folder / "kg").output
 
 
+def random_lines(rng: random.Random, size: int = 14) -> set[str]:
+    names = [f"n{i}" for i in range(max(5, size // 4))]
+    return {
+        rng.choice(
+            [
+                a(rng.choice(names), rng.choice(["Cat", "Dog", "Dog", "Ghost"])),
+                t(rng.choice(names), rng.choice(["likes", "likes", "haunts"]), rng.choice(names)),
+                t(rng.choice(names), "age", f'"{rng.randrange(2)}"'),
+                t(rng.choice(names), SAME, rng.choice(names)),
+            ]
+        )
+        for _ in range(size)
+    }
+
+
 def test_random_bases(folder: Path) -> None:
     """Rest and set aside are the data; the rest is consistent, and inconsistent with any one of what was set aside; the order of
     the data does not count."""
@@ -86,18 +104,7 @@ def test_random_bases(folder: Path) -> None:
     decider = Decider(create("own"))
     for seed in range(3):
         rng = random.Random(seed)
-        names = [f"n{i}" for i in range(5)]
-        drawn = {
-            rng.choice(
-                [
-                    a(rng.choice(names), rng.choice(["Cat", "Dog", "Dog", "Ghost"])),
-                    t(rng.choice(names), rng.choice(["likes", "likes", "haunts"]), rng.choice(names)),
-                    t(rng.choice(names), "age", f'"{rng.randrange(2)}"'),
-                    t(rng.choice(names), SAME, rng.choice(names)),
-                ]
-            )
-            for _ in range(14)
-        }
+        drawn = random_lines(rng)
         sides = set()
         for _ in range(2):
             lines = sorted(drawn)
@@ -134,7 +141,10 @@ def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
     assert not set_aside_known(read_ontology([folder / "t.ofn"]), ABox(), Decider(create("own"))).asides
 
 
-def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "t.ofn").write_text(
         f"Prefix(:=<{PREFIX}>) Ontology(Declaration(DataProperty(:shape)) Declaration(Class(:Cat)) SubClassOf(:Cat :Pet)"
         " Declaration(Class(:Pet)) DataPropertyRange(:shape <urn:wkt>))"
@@ -143,9 +153,53 @@ def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(t
     plain = t("b", "shape", '"POINT(1 2)"')
     (tmp_path / "a.nt").write_text("".join(f"{line}\n" for line in [*fine, plain]))
     asked = ["index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt", "--reasoner", "own", "-q"]
+    if engine == "spark":
+        by_tasks_here(monkeypatch)
+        asked += ["--engine", engine]
     assert run(*asked).return_value == 3
     said = run(*asked, "--set-aside-known", tmp_path / "known.nt")
     assert said.return_value == 0, said.output
     assert "1 of them are values" in said.output
     assert (tmp_path / "known.nt").read_text().splitlines() == [plain]
     assert "1 undecided" in run("status", "-s", tmp_path / "kg").output
+
+
+# --- built on Spark ---------------------------------------------------------------------------------
+
+
+def by_tasks_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine spark builds with tasks that run in this process."""
+    here = pytest.importorskip("test_spark_building").HERE
+    monkeypatch.setattr("jobs.spark.building.indexing.spark_session", lambda **_: (here, False))
+
+
+def set_aside_by(engine: str, folder: Path, lines: Iterable[str], monkeypatch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    """Exit code, what is set aside and why, and what a store built by ``engine`` holds."""
+    by_tasks_here(monkeypatch)
+    (folder / "r.nt").write_text("".join(f"{line}\n" for line in lines))
+    store, known = folder / engine, folder / f"{engine}.nt"
+    shutil.rmtree(store, ignore_errors=True)
+    asked = ["index", "-t", folder / "t.ofn", "-s", store, folder / "r.nt", "--reasoner", "own", "-q", "--engine", engine]
+    said = run(*asked, "--set-aside-known", known)
+    why = json.loads(Path(f"{known}.why.json").read_text())
+    status = [line for line in run("status", "-s", store).output.splitlines() if "aside" in line or "certif" in line]
+    with open_store(store) as opened:
+        named = {file.path for table in opened.manifest.tables.values() for file in table.all_files}
+    assert {str(path.relative_to(store)) for path in store.glob("tables/*/*.parquet")} == named, "nothing else is left behind"
+    kept = sorted(run("export", "-s", store).output.splitlines())
+    aside = sorted(run("export", "-s", store, "--set-aside").output.splitlines())
+    # In which order the rounds find conflicts is the engine's affair.
+    why["groups"] = sorted((x["pattern"], x["count"]) for x in why["groups"])
+    return said.return_value, known.read_text(), why, len(status), kept, aside
+
+
+def test_spark_sets_aside_what_local_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (folder / "a.nt").read_text().splitlines()
+    assert set_aside_by("spark", folder, lines, monkeypatch) == set_aside_by("local", folder, lines, monkeypatch)
+    passed_on = "SubClassOf(:Dog ObjectAllValuesFrom(:likes :Dog)) DisjointClasses"
+    (folder / "t.ofn").write_text(TBOX.replace("DisjointClasses", passed_on))
+    for seed in range(3):
+        lines = sorted(random_lines(random.Random(seed)))
+        assert set_aside_by("spark", folder, lines, monkeypatch) == set_aside_by("local", folder, lines, monkeypatch), seed
+    lines = [CLEAN[0]]
+    assert set_aside_by("spark", folder, lines, monkeypatch) == set_aside_by("local", folder, lines, monkeypatch)

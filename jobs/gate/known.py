@@ -119,6 +119,26 @@ def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: P
     return _Search(ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)).run(abox)
 
 
+def nearby(
+    ontology: Reading,
+    decider: Decider,
+    add_set: AddSet,
+    refuted: Sequence[tuple[str, ...]],
+    undecided: Sequence[tuple[str, ...]],
+) -> list[Assertion]:
+    """What is said of groups of individuals, and around those that are ``refuted`` as much as makes them so. ``add_set``: of A as
+    it stands, to look it up."""
+    search = _Search(ontology, decider, "", lambda stage, done, total: None)
+    supports = Supports(LabelSpace(add_set.tbox), add_set)
+    about = add_set.about_all(sorted({i for group in (*refuted, *undecided) for i in group}))
+    said = [list(dict.fromkeys(a for i in group for a in about[i])) for group in (*refuted, *undecided)]
+    found = dict.fromkeys(a for part in said for a in part)
+    for group, is_enough in zip(refuted, search._are_refuted(said[: len(refuted)])):
+        if not is_enough:
+            found |= dict.fromkeys(next((part for part in supports.sets(group) if search._are_refuted([part])[0]), ()))
+    return list(found)
+
+
 @dataclass
 class Repairing:
     """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside it, before the store is."""

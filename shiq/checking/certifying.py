@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from abox_ops.coherence import unsatisfiable_classes
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL
 from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
 from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
@@ -29,6 +30,9 @@ from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
+
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
 
 
 def certified(
@@ -146,7 +150,7 @@ def prepare_and_certify(
     return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
 
 
-def index_far(tbox: object, abox: object, store: Path, options: Options) -> Result:
+def index_far(tbox: object, abox: object, store: Path, options: Options, repair: Repair | None) -> Result:
     """`index` by an engine that reads, stores and decides by itself."""
     clock = Clock()
     ontology = ontology_of(sources_of(tbox), options)
@@ -160,7 +164,7 @@ def index_far(tbox: object, abox: object, store: Path, options: Options) -> Resu
         result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
 
-    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer)
+    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair)
     return result
 
 

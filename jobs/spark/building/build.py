@@ -14,7 +14,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -52,12 +52,14 @@ from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
 from jobs.store.labels import clauses_hash, complex_text, label_rows
+from jobs.store.lookup import lookup_path
 from jobs.store.manifest import DataFile, TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
+from shiq.aside import Aside
 from shiq.catalog import Catalog
 from shiq.errors import OperationalError
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
@@ -76,7 +78,8 @@ class Settings:
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
     ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
     ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`), which is done for
-    ``most_completed`` assertions at most. The rest as in `shiq.checking.options.Options`."""
+    ``most_completed`` assertions at most; ``names_open``: whether the individuals of undecided modules are told. The rest as in
+    `shiq.checking.options.Options`."""
 
     width: int = RANGE
     near: int = NEAR
@@ -91,15 +94,17 @@ class Settings:
     catalog: Catalog | None = None
     completes: bool = True
     most_completed: int = MOST_COMPLETED
+    names_open: bool = False
     keep_scratch: bool = False
 
 
 @dataclass
 class Built:
-    """What was built: how it was read, what is known of it, how many assertions, whether the store keeps the model that certified
-    it, and wall seconds by stage."""
+    """What was built: how it was read, by what tasks open it, what is known of it, how many assertions, whether the store keeps
+    the model that certified it, and wall seconds by stage."""
 
     read: Read
+    indexed: Indexed
     certified: Certified
     counts: Counts
     kept: int
@@ -107,8 +112,8 @@ class Built:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-#: Gives the certificate of what was built.
-Certifying = Callable[[Built], Certificate]
+#: Gives the certificate of what was built; None if it is not to be kept.
+Certifying = Callable[[Built], Certificate | None]
 
 
 def build(
@@ -121,8 +126,11 @@ def build(
     leftovers: Callable[[Read], tuple[Leftover, ...]],
     settings: Settings = Settings(),
     progress: Callable[[str, int, int], None] | None = None,
+    gone: Collection[Assertion] = (),
+    asides: Sequence[Aside] = (),
 ) -> Built:
     """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
+    What is ``gone`` of them is left out, and kept beside as ``asides``.
 
     The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
     executors have to see ``store`` and ``sources`` under these paths.
@@ -137,7 +145,8 @@ def build(
         scratch.mkdir()
         try:
             _check_shared(session, scratch)
-            return _Build(session, rebuild, ontology, scratch, settings, stages).run(sources, certifying, leftovers)
+            made = _Build(session, rebuild, ontology, scratch, settings, stages, gone, asides)
+            return made.run(sources, certifying, leftovers)
         finally:
             if not settings.keep_scratch:
                 shutil.rmtree(scratch, ignore_errors=True)
@@ -185,12 +194,15 @@ class _Build:
     scratch: Path
     settings: Settings
     stages: _Stages
+    gone: Collection[Assertion]
+    asides: Sequence[Aside]
 
     def run(self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]) -> Built:
         session, stages = self.session, self.stages
         stages.begin("reading")
         settings = self.settings
-        found = read(session, sources, self.ontology, self.scratch, settings.chunk_bytes, settings.aside, settings.catalog)
+        size, aside, catalog = settings.chunk_bytes, settings.aside, settings.catalog
+        found = read(session, sources, self.ontology, self.scratch, size, aside, catalog, self.gone)
         stages.begin("numbering")
         dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
         names = all_names(found.summaries)
@@ -232,7 +244,7 @@ class _Build:
         if settings.completes and 0 < counts.assertions <= settings.most_completed and not any(map(clashes, labels)):
             completed = complete(session, ranges, indexed, asking)
         if completed is None:
-            certified = certify(session, ranges, indexed, asking, limit=settings.limit)
+            certified = certify(session, ranges, indexed, asking, limit=settings.limit, names_open=settings.names_open)
             kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         else:
             certified, kept = consistent(completed.modules, completed.shapes, completed.drawn), completed.size
@@ -243,12 +255,21 @@ class _Build:
                 tables["elements"] = write_elements(session, ranges, told, labels)
                 tables |= self._small({"labels": label_rows(labels)}, ranges)
             tables |= write_completion(session, ranges, completed, labels)
-        built = Built(found, certified, counts, kept, completed is not None, stages.seconds)
+        built = Built(found, indexed, certified, counts, kept, completed is not None, stages.seconds)
+        certificate = certifying(built)
+        if certificate is None:
+            self._discard(tables)
+            return built
         committed = {name: commit_parts(self.rebuild.path, name, files) for name, files in tables.items()}
-        document, certificate = _document(indexed, labels), certifying(built)
-        self.rebuild.finish(committed, document, counts, leftovers=leftovers(found), certificate=certificate).close()
+        document, left_over = _document(indexed, labels), leftovers(found)
+        self.rebuild.finish(committed, document, counts, leftovers=left_over, certificate=certificate, asides=self.asides).close()
         stages.begin("")
         return built
+
+    def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
+        for file in (file for files in tables.values() for file in files):
+            for path in (file.path, lookup_path(file)):
+                (self.rebuild.path / path).unlink(missing_ok=True)
 
     def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Read, names: Mapping[int, Sequence[str]]) -> Ranges:
         """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""

@@ -49,7 +49,7 @@ from shiq.verdict import Verdict
 class Certified:
     """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner does; why some are open;
     ``contradictory``: individuals of such elements and modules, ``limit`` of them at most. ``kept``: role and data assertions in
-    modules; ``drawn``: shapes for an audit, if one is asked for."""
+    modules; ``drawn``: shapes for an audit, if one is asked for; ``open``: individuals of undecided modules, if asked for."""
 
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
     clashes: int = 0
@@ -59,6 +59,7 @@ class Certified:
     shapes: int = 0
     kept: int = 0
     drawn: Drawn | None = None
+    open: list[tuple[str, ...]] = field(default_factory=list)
 
 
 def consistent(modules: int, shapes: int, drawn: Drawn | None) -> Certified:
@@ -66,8 +67,10 @@ def consistent(modules: int, shapes: int, drawn: Drawn | None) -> Certified:
     return Certified(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes, drawn=drawn)
 
 
-def certify(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking, *, limit: int) -> Certified:
-    """Decides (T, A) for the store that ``indexed`` names."""
+def certify(
+    session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking, *, limit: int, names_open: bool = False
+) -> Certified:
+    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals of undecided modules too."""
     count = range(len(ranges))
     surveys = run(session, partial(_survey, ranges=ranges, indexed=indexed, limit=limit), count, "relevant role assertions")
     labels: Counter[Label] = Counter()
@@ -100,6 +103,9 @@ def certify(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Ask
     bad = [shape for shape, (verdict, _) in zip(questions, decided) if verdict == Verdict.INCONSISTENT.value]
     if bad and len(found.contradictory) < limit:
         found.contradictory += _named(session, ranges, indexed, bad, has_components, limit)
+    unsure = [shape for shape, (verdict, _) in zip(questions, decided) if verdict == Verdict.UNDETERMINED.value]
+    if unsure and names_open:
+        found.open = _named(session, ranges, indexed, unsure, has_components, limit)[:limit]
     del found.contradictory[limit:]
     return found
 

@@ -23,12 +23,13 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.columns import Ints
+from jobs.gate.parts import without
 from jobs.spark.building.files import placed, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from shiq.abox import ABox
+from shiq.abox import ABox, abox_of
 from shiq.errors import InputError
 from shiq.formats import Format
-from shiq.model import Signature
+from shiq.model import Assertion, Signature
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.ill_typed import take_ill_typed
@@ -177,9 +178,9 @@ def _line_from(file: BinaryIO, at: int) -> int:
 # --- judging --------------------------------------------------------------------------------------
 
 
-def judge(chunk: Chunk, judging: Judging, root: str, aside: bool = False) -> Summary:
-    """Reads ``chunk``, leaves its assertions below ``root``, and tells what the driver has to know of it. ``aside``: ill-typed
-    data assertions are left out, and reported."""
+def judge(chunk: Chunk, judging: Judging, root: str, aside: bool = False, gone: Collection[Assertion] = ()) -> Summary:
+    """Reads ``chunk``, leaves its assertions below ``root`` but for those that are ``gone``, and tells what the driver has to
+    know of it. ``aside``: ill-typed data assertions are left out, and reported."""
     summary, triples = Summary(), Triples()
     triples.begin(chunk.source)
     rejects = Rejects(chunk.source)
@@ -208,7 +209,8 @@ def judge(chunk: Chunk, judging: Judging, root: str, aside: bool = False) -> Sum
     summary.leftovers, summary.ledger = bulk.leftovers, bulk.ledger
     if aside:
         _set_aside(triples, bulk, summary)
-    leave(build_abox(triples, bulk.classes, bulk.roles, bulk.data, ()), folder_of(Path(root), chunk.number), summary)
+    abox = build_abox(triples, bulk.classes, bulk.roles, bulk.data, ())
+    leave(less(abox, gone), folder_of(Path(root), chunk.number), summary)
     return summary
 
 
@@ -250,6 +252,12 @@ def _rare(triples: Triples) -> Iterator[tuple[str, str, Term, int]]:
     for row in rows.tolist():
         subject, predicate = str(terms[triples.subject[row]]), str(terms[triples.predicate[row]])
         yield subject, predicate, terms[triples.object[row]], triples.line[row]
+
+
+def less(abox: ABox, gone: Collection[Assertion]) -> ABox:
+    """``abox`` without those of its assertions that are ``gone``, and without what they alone mention."""
+    found = without(abox, gone) if gone else abox
+    return found if len(found) == len(abox) else abox_of(found)
 
 
 # --- what a chunk leaves --------------------------------------------------------------------------

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from abox_ops.audit import Audit
-from abox_ops.engine import MODEL
+from abox_ops.decide import Decider
+from abox_ops.engine import MODEL, AddSet
 from jobs.engines.local import LocalKnowledgeBase
+from jobs.gate.known import nearby
 from jobs.spark.auditing import examine
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
 from shiq.abox import ABox, abox_of, individuals_of
+from shiq.aside import Aside, told_aside
 from shiq.check import certify
 from shiq.checking.answer import Answering
 from shiq.checking.base import Found
-from shiq.checking.deciding import OpenedDecider
+from shiq.checking.certifying import Repair
+from shiq.checking.deciding import OpenedDecider, close_decider, new_decider
 from shiq.checking.inputs import catalog_of, empty_tbox
 from shiq.checking.options import AUTO, Options
 from shiq.model import Assertion
@@ -30,6 +34,8 @@ from shiq.verdict import Leftover, Verdict
 
 #: How far around a contradictory module its cause is looked for, and among how many assertions at most.
 _HOPS, _ASSERTIONS = 4, 50_000
+#: How many inconsistent elements and modules are looked at together to set some of A aside; others in the next round.
+_MOST_NAMED = 100_000
 
 
 @dataclass(frozen=True)
@@ -44,9 +50,45 @@ class _Kept:
         return iter(())
 
 
-def index(ontology: Reading, sources: list[object], store: Path, options: Options, answer: Answering) -> Result:
+@dataclass
+class _Aside:
+    """What is set aside of A by ``repair``, judged by ``around``: what is said near what contradicted itself so far, or was left
+    open."""
+
+    ontology: Reading
+    repair: Repair
+    decider: Decider
+    around: dict[Assertion, None] = field(default_factory=dict)
+    gone: frozenset[Assertion] = frozenset()
+    asides: tuple[Aside, ...] | None = None
+
+    def grows(self, built: Built) -> bool:
+        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not for ever, since ``around`` grows
+        within A."""
+        known = len(self.around)
+        found = built.certified
+        if found.contradictory or found.open:
+            base, index, roles = built.indexed.opened()
+            knowledge_base = LocalKnowledgeBase(self.ontology.tbox, base, roles, index)
+            there = knowledge_base.add_set(ABox(), ABox(), "clausal")
+            near = nearby(self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open)
+            self.around |= dict.fromkeys(near)
+        if len(self.around) == known and self.asides is not None:
+            return False
+        before = self.gone
+        rest, self.asides = self.repair(self.ontology, abox_of(self.around), self.decider)
+        self.gone = frozenset(self.around) - frozenset(rest)
+        return self.gone != before
+
+
+def index(
+    ontology: Reading, sources: list[object], store: Path, options: Options, answer: Answering, repair: Repair | None = None
+) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
     Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found.
+
+    ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store is built again until no more
+    is found, and put in place then. So the driver holds what is near contradictions, and no more of A.
 
     Conflicts are explained within what surrounds the contradictory modules: each is minimal, but there may be others.
 
@@ -54,10 +96,15 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
     """
     session, started = spark_session(master=options.master, name="shiq index")
     told: list[Result] = []
+    decider = new_decider(options) if repair else None
+    aside = _Aside(ontology, repair, decider) if repair and decider else None
 
-    def certifying(built: Built) -> Certificate:
+    def certifying(built: Built) -> Certificate | None:
+        if aside and aside.grows(built):
+            return None
         found = replace(found_of(built), audit=audit_of(built, options))
-        result, certificate = answer(found, built.counts.assertions, _ledger(built.read), built.read.leftovers)
+        left_over = (*built.read.leftovers, *told_aside(aside.asides or () if aside else ()))
+        result, certificate = answer(found, built.counts.assertions, _ledger(built.read), left_over)
         told.append(result)
         issued: Certificate = certificate
         return issued
@@ -70,23 +117,29 @@ def index(ontology: Reading, sources: list[object], store: Path, options: Option
         heap=options.heap,
         timeout=options.timeout,
         audit=options.audit,
-        limit=options.max_conflicts,
+        limit=_MOST_NAMED if repair else options.max_conflicts,
+        names_open=repair is not None,
         aside="ill-typed" in options.allow,
         catalog=catalog_of(options),
         completes=options.criterion in (AUTO, MODEL),
     )
     try:
-        built = build(
-            session,
-            store,
-            ontology,
-            sources,
-            certifying,
-            leftovers=leftovers,
-            settings=settings,
-            progress=options.progress,
-        )
+        while not told:
+            built = build(
+                session,
+                store,
+                ontology,
+                sources,
+                certifying,
+                leftovers=leftovers,
+                settings=settings,
+                progress=options.progress,
+                gone=aside.gone if aside else (),
+                asides=aside.asides or () if aside else (),
+            )
     finally:
+        if decider:
+            close_decider(decider)
         if started:
             stop(session)
     result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, rejects_of
+from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, less, rejects_of
 from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
 from shiq.checking.inputs import without_ill_typed
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS
-from shiq.model import Signature, TBox
+from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.load import Loaded
@@ -55,9 +55,10 @@ def read(
     chunk_bytes: int,
     aside: bool = False,
     catalog: Catalog | None = None,
+    gone: Collection[Assertion] = (),
 ) -> Read:
     """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``. ``aside``: without data assertions
-    whose literal is ill-typed; each is a leftover.
+    whose literal is ill-typed; each is a leftover. What is ``gone`` is accounted for, but left out.
 
     N-Triples are read in parallel, anything else by the driver. Blank nodes of the i-th source are named ``_:a{i}.label``, as
     `shiq.rdf` names them; those of sources that the driver reads ``_:b{i}.label``.
@@ -73,7 +74,7 @@ def read(
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
-        summaries = run(session, partial(judge, judging=judging, root=str(root), aside=aside), chunks, "reading")
+        summaries = run(session, partial(judge, judging=judging, root=str(root), aside=aside, gone=gone), chunks, "reading")
         for summary in summaries:
             if summary.error is not None:
                 raise InputError(*summary.error)
@@ -99,6 +100,7 @@ def read(
     if aside:
         abox, more = without_ill_typed(abox)
         leftovers += more
+    abox = less(abox, gone)
     last = Summary()
     leave(abox, folder_of(root, len(chunks)), last)
     return Read(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger)
