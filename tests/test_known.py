@@ -198,6 +198,10 @@ def test_spark_sets_aside_what_local_does(folder: Path, monkeypatch: pytest.Monk
     assert set_aside_by("spark", folder, lines, monkeypatch) == set_aside_by("local", folder, lines, monkeypatch)
     passed_on = "SubClassOf(:Dog ObjectAllValuesFrom(:likes :Dog)) DisjointClasses"
     (folder / "t.ofn").write_text(TBOX.replace("DisjointClasses", passed_on))
+    # That c is a Dog is said of a.
+    lines = [a("a", "Dog"), t("a", "likes", "b"), t("b", "likes", "c"), a("d", "Cat")]
+    found = set_aside_by("spark", folder, lines, monkeypatch)
+    assert found == set_aside_by("local", folder, lines, monkeypatch) and found[0] == 0 and found[-1]
     for seed in range(3):
         lines = sorted(random_lines(random.Random(seed)))
         assert set_aside_by("spark", folder, lines, monkeypatch) == set_aside_by("local", folder, lines, monkeypatch), seed
