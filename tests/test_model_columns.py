@@ -17,11 +17,12 @@ from abox_ops.decide import Decider
 from abox_ops.engine import ModelKnowledgeBase
 from jobs.engines import growth
 from jobs.engines.fine_counting import FineCounts
+from jobs.engines.graph import Graph
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.outside_completion import stored_completion
 from jobs.engines.patch import Patch
-from jobs.engines.remembered import Remembered
+from jobs.engines.remembered import Read, Remembered
 from jobs.engines.renewal import Renewal
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store as open_stored
@@ -116,6 +117,57 @@ def test_a_planted_mistake_in_counting_is_found(name: str, decider: Decider, mon
     monkeypatch.setattr(owner, function, mistaken)
     with pytest.raises(AssertionError):
         check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+
+
+#: In the last one the fillers of neighbours' neighbours matter.
+SEEDS = (*range(40), 274)
+
+
+def remembered_and_afresh(seed: int, decider: Decider) -> None:
+    """Counts under random labels, after those under others were remembered, against counts that remember nothing."""
+    kb, dice = random_kb(seed), random.Random(seed)
+    base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+    patch = base.patched(abox_of(kb.insertions), abox_of([]), decider.decide, lambda: False)[0].patch
+    assert patch is not None
+    graph, calculus, remembered = patch.graph, patch.calculus, Remembered()
+    while not graph.expanded.all():
+        graph.expand(graph.reps())
+    labels = patch.labels().copy()
+    clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
+    for _ in range(8):
+        counts = [FineCounts(calculus, graph, labels.copy, nobody, None, known) for known in (remembered, Remembered())]
+        for clause in clauses:
+            here, afresh = (of.is_within_alone(graph.reps(), clause).tolist() for of in counts)
+            assert here == afresh, (seed, clause)
+        for i in dice.sample(range(len(graph)), min(2, len(graph))):
+            labels[i] = labels[dice.randrange(len(graph))]
+
+
+def test_what_is_remembered_is_what_would_be_counted(decider: Decider) -> None:
+    for seed in SEEDS:
+        remembered_and_afresh(seed, decider)
+
+
+def _blind(which: str) -> Callable[[Remembered, Graph, Read], None]:
+    """Forgets only what may change with the rest of what is read."""
+
+    def forget(self: Remembered, graph: Graph, read: Read) -> None:
+        kept = self._read
+        self._read = kept._replace(**{which: getattr(read, which)[: len(kept.label)]})
+        _FORGET(self, graph, read)
+
+    return forget
+
+
+_FORGET = Remembered.forget
+
+
+@pytest.mark.parametrize("which", Read._fields)
+def test_remembering_without_looking_is_found(which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Remembered, "forget", _blind(which))
+    with pytest.raises(AssertionError):
+        for seed in SEEDS:
+            remembered_and_afresh(seed, decider)
 
 
 # --- in a store ------------------------------------------------------------------------------------

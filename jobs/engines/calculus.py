@@ -103,17 +103,25 @@ class Calculus:
         return [c for c in self.space.m_type if c.n == 1]
 
     @cached_property
+    def bounded(self) -> list[tuple[CompiledClause, int]]:
+        """The m-type clauses with names in the head, and these names."""
+        names = sum(1 << i for i, atom in enumerate(self.tbox.atoms) if isinstance(atom, str))
+        return [(c, c.head & names) for c in self.space.m_type if c.head & names]
+
+    @cached_property
     def counting_bits(self) -> int:
         """The atoms that E, G and activity depend on."""
         at_least = sum(1 << i for i in self.space.at_least)
-        found = at_least
-        for atom in self.space.at_least.values():
-            if atom.filler is not None:
-                found |= 1 << self.tbox.atom_ids[atom.filler]
+        found = at_least | self.filler_bits
         for c in self.space.compiled:
             if c.n or c.head & at_least:
                 found |= c.body | c.head | c.branch_body
         return found
+
+    @cached_property
+    def filler_bits(self) -> int:
+        """The names D of the ≥k R.D."""
+        return sum({1 << self.tbox.atom_ids[need.filler] for need in self.space.at_least.values() if need.filler is not None})
 
     def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
         """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""

@@ -17,10 +17,12 @@ from jobs.engines.calculus import Calculus
 from jobs.engines.graph import Graph, flag_of, flags
 from jobs.engines.grouping import components
 from jobs.engines.labels import Bools
-from jobs.engines.remembered import Remembered
+from jobs.engines.remembered import Read, Remembered
 from shiq.clause import AtLeast
 
 _NONE = np.zeros(0, np.int64)
+#: Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit for each kind of taker.
+_TIED, _OWN = 1, 2
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,13 @@ class Edges:
 
 class _Overfull:
     """What is known of one clause while classes grow, by element. ``elements``: those of a class over which it may be broken, as
-    it then may for good; ``hub``: one of the elements that became of one class by that, where nothing more can come from there,
-    else -1."""
+    it then may for good; ``tied``: by what reasons its neighbours were made one class already, a bit for each; ``hub``: one of
+    those, or -1; ``owns``: whether it may have witnesses of its own there."""
 
-    def __init__(self, count: int, elements: Ints) -> None:
-        self.elements = flags(count, elements)
-        self.hub = np.full(count, -1, np.int64)
+    def __init__(self, elements: Bools, owns: Bools) -> None:
+        self.elements, self.owns = elements, owns
+        self.tied = np.zeros(len(elements), np.int64)
+        self.hub = np.full(len(elements), -1, np.int64)
 
 
 class CountingView:
@@ -127,14 +130,25 @@ class FineCounts:
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = _NONE
         self._row = _NONE
+        self._was_read = Read(_NONE, _NONE)
         self._view = view or CountingView(calculus)
         self._remembered = remembered or Remembered()
         self._within: dict[int, dict[int, bool]] = {}
         if calculus.space.m_type:
-            self._remembered.forget(graph, labels())
+            self._remembered.forget(graph, self._read())
             self._merge()
 
     # --- labels and classes ------------------------------------------------------------------------
+
+    def _read(self) -> Read:
+        """By number: what counting reads of the labels."""
+        known = len(self._was_read.label)
+        if known < len(self.graph):
+            calculus, label = self.calculus, self._labels()[known:]
+            masks = [calculus.counting_bits, calculus.filler_bits]
+            more = [calculus.table.masked(label, np.full(len(label), i, np.int64), masks) for i in range(len(masks))]
+            self._was_read = Read(*(np.concatenate(columns) for columns in zip(self._was_read, more)))
+        return self._was_read
 
     def _seen(self, elements: Ints, asked: Callable[[], Bools]) -> Bools:
         """What the view says, by row, of the label of each element."""
@@ -146,7 +160,7 @@ class FineCounts:
         """Where the label of each element stands in the view."""
         known = len(self._row)
         if known < len(self.graph):
-            self._row = np.concatenate([self._row, self._view.rows(self._labels()[known:])])
+            self._row = np.concatenate([self._row, self._view.rows(self._read().label[known:])])
         return self._row[elements]
 
     def inside(self, elements: Ints) -> Bools:
@@ -211,7 +225,7 @@ class FineCounts:
         new = elements[self._remembered.of(clause, self.graph)[elements] < 0]
         if len(new):
             full = self._full(clause, new, np.arange(len(new)), len(new))
-            self._remembered.learn(clause, self.graph, new, full, self._labels())
+            self._remembered.learn(clause, self.graph, new, full, self._read())
         found: Bools = self._remembered.of(clause, self.graph)[elements] == 0
         return found
 
@@ -228,8 +242,10 @@ class FineCounts:
         pair_group, pair_element = _pairs(edges.group[counted], edges.target[counted])
         known = np.bincount(pair_group, minlength=count) + self._own(clause, members, group, count)
         full: Bools = is_active & (known > clause.n)
-        asked, takers = self._asked(clause, members, group, count, edges)
+        taken = {atom: self._taken(atom, members, group, count) for atom in self._takers(clause)}
+        takers = np.logical_or.reduce([np.zeros(count, np.bool_), *taken.values()])
         if takers.any():
+            asked = self._asked(taken, edges)
             children = np.bincount(group, self._needed(members, self._at_least()), minlength=count).astype(np.int64)
             asked_group, asked_element = _pairs(edges.group[asked], edges.target[asked])
             more = ~_contained(asked_group, asked_element, pair_group, pair_element)
@@ -284,7 +300,7 @@ class FineCounts:
         asked = elements[found]
         new = asked[self._remembered.of(need, self.graph)[asked] < 0]
         if len(new):
-            self._remembered.learn(need, self.graph, new, ~self._is_met(need, new), self._labels())
+            self._remembered.learn(need, self.graph, new, ~self._is_met(need, new), self._read())
         found[found] = self._remembered.of(need, self.graph)[asked] == 1
         return found
 
@@ -299,26 +315,30 @@ class FineCounts:
         found: Bools = flags(len(self.graph), source[met])[elements]
         return found
 
-    def _asked(self, clause: CompiledClause, members: Ints, group: Ints, count: int, edges: Edges) -> tuple[Bools, Bools]:
-        """Which ``edges`` lead to those that may take a member for their witness and so become its S-neighbours, and which groups
-        may be taken at all."""
+    def _takers(self, clause: CompiledClause) -> list[AtLeast]:
+        """The ≥k R.D of which a witness is an S-neighbour, by R⁻ ⊑* S."""
         below = self.calculus.below(clause)
-        takers = np.zeros(count, np.bool_)
+        return [a for a in self._at_least() if a.role.inverse in below]
+
+    def _taken(self, atom: AtLeast, members: Ints, group: Ints, count: int) -> Bools:
+        """Which of ``count`` groups have a member that may be a witness of ``atom``."""
+        bit = 0 if atom.filler is None else 1 << self.calculus.tbox.atom_ids[atom.filler]
+        return flags(count, group[~self._seen(members, lambda: self._view.denied(bit))])
+
+    def _asked(self, taken: dict[AtLeast, Bools], edges: Edges) -> Bools:
+        """Which ``edges`` lead to those that may take a member for their witness and so become its S-neighbours; ``taken``: which
+        groups may be taken at all."""
         asked = np.zeros(len(edges.source), np.bool_)
-        atoms = [a for a in self._at_least() if a.role.inverse in below]
-        if not atoms:
-            return asked, takers
+        if not taken:
+            return asked
         apart = edges.source != edges.target
         others = unique(edges.target[apart])
-        for atom in atoms:
-            bit = 0 if atom.filler is None else 1 << self.calculus.tbox.atom_ids[atom.filler]
-            may_be = ~self._seen(members, lambda b=bit: self._view.denied(b))  # type: ignore[misc]
-            taken = flags(count, group[may_be])
-            takers |= taken
+        for atom, groups in taken.items():
             unmet = self._unmet(atom, others)
             if unmet.any():
-                asked |= taken[edges.group] & flags(len(self.graph), others[unmet])[edges.target]
-        return asked & apart, takers
+                asked |= groups[edges.group] & flags(len(self.graph), others[unmet])[edges.target]
+        asked &= apart
+        return asked
 
     # --- merging -----------------------------------------------------------------------------------
 
@@ -330,8 +350,7 @@ class FineCounts:
         members = np.flatnonzero(self._inside)
         if not len(members):
             return
-        clauses = self.calculus.space.m_type
-        states = {clause: _Overfull(len(self._class), members[~self.is_within_alone(members, clause)]) for clause in clauses}
+        states = {clause: self._overfull(clause, members) for clause in self.calculus.space.m_type}
         group, count = np.arange(len(members)), len(members)
         are_alone = True
         while count:
@@ -348,26 +367,37 @@ class FineCounts:
             group, count, are_alone = np.searchsorted(grown, self._class[members]), len(grown), False
         self._within.clear()
 
+    def _overfull(self, clause: CompiledClause, members: Ints) -> _Overfull:
+        count = len(self._class)
+        full = members[~self.is_within_alone(members, clause)]
+        owns = members[self._own(clause, members, np.arange(len(members)), len(members)) > 0]
+        return _Overfull(flags(count, full), flags(count, owns))
+
     def _ties(self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull) -> tuple[Ints, Ints]:
         """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over all of these groups: ∪E, and
-        what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour."""
+        what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour.
+
+        A member whose neighbours were tied for all these reasons before stands for them by its hub."""
         state.elements[members] = True
-        own = self._own(clause, members, group, count) > 0
-        done = own[group] & (state.hub[members] >= 0)
+        own = flags(count, group[state.owns[members]])
+        reasons = np.where(own, _TIED | _OWN, _TIED)
+        taken = {}
+        for i, atom in enumerate(self._takers(clause)):
+            taken[atom] = self._taken(atom, members, group, count) & ~own
+            reasons[taken[atom]] |= _OWN << i + 1
+        done = reasons[group] & ~state.tied[members] == 0
         rest, rest_group = members[~done], group[~done]
         active, edges = rest[self._active(clause, rest)], self._edges(rest, rest_group)
         chosen = self._counted(clause, active, edges)
         chosen |= own[edges.group] & flags(len(self.graph), active)[edges.source]
-        if not own.all():
-            # Whether a group may be taken is asked of all of its members: none is done where there are no witnesses of its own.
-            asked, _ = self._asked(clause, rest, rest_group, count, edges)
-            chosen |= asked & ~own[edges.group]
+        chosen |= self._asked(taken, edges)
         chosen &= self.inside(edges.target)
-        groups = np.concatenate([edges.group[chosen], group[done]])
-        elements = np.concatenate([edges.target[chosen], state.hub[members[done]]])
+        before = done & (state.hub[members] >= 0)
+        groups = np.concatenate([edges.group[chosen], group[before]])
+        elements = np.concatenate([edges.target[chosen], state.hub[members[before]]])
         hub = np.full(count, -1, np.int64)
         hub[groups] = elements
-        state.hub[members[own[group]]] = hub[group[own[group]]]
+        state.tied[members], state.hub[members] = reasons[group], hub[group]
         return hub[groups], elements
 
     def _union(self, pairs: list[tuple[Ints, Ints]]) -> Ints:

@@ -32,6 +32,33 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
     return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
 
 
+class Memo:
+    """What was worked out for numbers, each once; asked of many at once."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.int64)
+        self._values = np.zeros(0, np.int64)
+
+    def of(self, keys: Ints, value: Callable[[int], int]) -> Ints:
+        """``value`` of each of the distinct ``keys``, ascending."""
+        known, at = self._found(keys)
+        if not known.all():
+            new = keys[~known]
+            values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
+            all_keys, all_values = np.concatenate([self._keys, new]), np.concatenate([self._values, values])
+            order = np.argsort(all_keys, kind="stable")
+            self._keys, self._values = all_keys[order], all_values[order]
+            _, at = self._found(keys)
+        return self._values[at]
+
+    def _found(self, keys: Ints) -> tuple[Bools, Ints]:
+        if not len(self._keys):
+            return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        known: Bools = self._keys[at] == keys
+        return known, at
+
+
 @dataclass
 class LabelTable:
     """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of numbers, memoised."""
@@ -44,8 +71,10 @@ class LabelTable:
         self._joined: dict[int, int] = {}
         self._closed: dict[int, int] = {}
         self._visible: dict[int, int] = {}
-        self._masked: dict[tuple[int, int], int] = {}
-        self._clashing: dict[int, int] = {}
+        self._without: dict[tuple[int, int], int] = {}
+        #: The same for many at once, by the number of the mask and of the label.
+        self._masked, self._masks = Memo(), dict[int, int]()
+        self._clashing = np.zeros(0, np.bool_)
 
     def id(self, label: Label) -> int:
         found = self._ids.get(label)
@@ -76,28 +105,29 @@ class LabelTable:
 
     def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
-        pairs, inverse = combinations(ids, mask)
-        return np.array([self._without_others(i, masks[m]) for i, m in pairs], np.int64)[inverse]
+        if len(ids) <= TINY:
+            return np.array([self._without_others(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
+        number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
+        found, inverse, _ = distinct(number[mask] * _CAPACITY + ids)
+        listed = list(self._masks)
+
+        return self._masked.of(found, lambda key: self._without_others(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""
         return by_distinct(ids, self._seen)
 
     def clashes(self, ids: Ints) -> Bools:
-        return self.where(ids, clashes, self._clashing)
+        known = len(self._clashing)
+        if known < len(self.labels):
+            self._clashing = np.concatenate(
+                [self._clashing, np.array([clashes(label) for label in self.labels[known:]], np.bool_)]
+            )
+        return self._clashing[ids]
 
-    def where(self, ids: Ints, test: Callable[[Label], bool], memo: dict[int, int] | None = None) -> Bools:
+    def where(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
         """Which labels satisfy ``test``."""
-
-        def value(i: int) -> int:
-            if memo is None:
-                return test(self.labels[i])
-            found = memo.get(i)
-            if found is None:
-                found = memo[i] = int(test(self.labels[i]))
-            return found
-
-        return by_distinct(ids, value).astype(np.bool_)
+        return by_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
 
     def accumulate(self, start: Ints, target: Ints, received: Ints) -> Ints:
         """``start`` with every ``received[i]`` joined into the label at position ``target[i]``."""
@@ -114,10 +144,10 @@ class LabelTable:
         return found
 
     def _without_others(self, i: int, mask: int) -> int:
-        found = self._masked.get((i, mask))
+        found = self._without.get((i, mask))
         if found is None:
             label = self.labels[i]
-            found = self._masked[i, mask] = self.id((label[0] & mask, label[1] & mask))
+            found = self._without[i, mask] = self.id((label[0] & mask, label[1] & mask))
         return found
 
     def _join(self, key: int) -> int:

@@ -172,15 +172,14 @@ class Patch(OpenAssertions):
         heads = np.array([self._unmet(*key) for key in keys], np.int64)[inverse] if keys else _NONE
         said = heads != EMPTY_ID
         at, received = [np.searchsorted(elements, source[said])], [heads[said]]
-        names = sum(1 << i for i, atom in enumerate(calculus.tbox.atoms) if isinstance(atom, str))
-        bounded = [c for c in calculus.space.m_type if c.head & names]
+        bounded = calculus.bounded
         if bounded and len(elements):
             nobody = np.zeros(len(graph), np.bool_)
             counts = FineCounts(calculus, graph, self.labels, nobody, self._view, self._counted_before)
-            for c in bounded:
+            for c, names in bounded:
                 broken = np.flatnonzero(~counts.is_within_alone(elements, c))
                 at.append(broken)
-                received.append(np.full(len(broken), table.id((c.head & names, 0)), np.int64))
+                received.append(np.full(len(broken), table.id((names, 0)), np.int64))
             self._sync()
         start = np.full(len(elements), EMPTY_ID, np.int64)
         return table.accumulate(start, np.concatenate(at), np.concatenate(received))
