@@ -6,7 +6,10 @@ its literals, and a label the mask of the literals that it does not refute, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+#: Up to so many literals, the clauses with any of them are looked up literal by literal.
+_FEW = 8
 
 
 class Propagation:
@@ -19,11 +22,8 @@ class Propagation:
         #: By literal.
         self._with: dict[int, list[int]] = {}
         for clause in self._clauses:
-            rest = clause
-            while rest:
-                literal = rest & -rest
+            for literal in _literals(clause):
                 self._with.setdefault(literal, []).append(clause)
-                rest ^= literal
 
     def units(self) -> list[int]:
         """The clauses of at most one literal."""
@@ -69,8 +69,18 @@ class Propagation:
         width, low = self._width, self._low
         impossible = ~possible
         certain = ((impossible >> width) & low | (impossible & low) << width) & possible
+        clauses: Iterable[int] = self._clauses
+        if refuted.bit_count() <= _FEW:
+            clauses = [clause for literal in _literals(refuted) for clause in self._with.get(literal, ())]
         return [
             clause
-            for clause in self._clauses
+            for clause in clauses
             if clause & refuted and not clause & certain and not (open_ := clause & possible) & (open_ - 1)
         ]
+
+
+def _literals(mask: int) -> Iterator[int]:
+    while mask:
+        literal = mask & -mask
+        yield literal
+        mask ^= literal
