@@ -94,7 +94,7 @@ class LabelSpace:
             role = self.tbox.clauses[c.index].role
             if role is not None:
                 self._by_role.setdefault(role, []).append(c)
-        self._clauses_of: dict[Role, tuple[CompiledClause, ...]] = {}
+        self._clauses_of: dict[frozenset[Role], tuple[CompiledClause, ...]] = {}
         self._closed: dict[Label, Label] = {}
         self._sent: dict[tuple[Role, Label, Label], Sent] = {}
         #: What holds everywhere: the closure of the empty label.
@@ -106,10 +106,11 @@ class LabelSpace:
 
     def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
         """The clauses with a role atom that an assertion of ``role`` from centre to branch matches (through ⊑*)."""
-        found = self._clauses_of.get(role)
+        above = self.tbox.roles.superroles(role)
+        found = self._clauses_of.get(above)
         if found is None:
-            found = tuple(c for s in self.tbox.roles.superroles(role) for c in self._by_role.get(s, ()))
-            found = self._clauses_of[role] = tuple(sorted(found, key=lambda c: c.index))
+            found = tuple(c for s in above for c in self._by_role.get(s, ()))
+            found = self._clauses_of[above] = tuple(sorted(found, key=lambda c: c.index))
         return found
 
     def close(self, label: Label) -> Label:

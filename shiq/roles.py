@@ -6,7 +6,7 @@ A role is simple if no transitive role lies below it (OWL 2 structural specifica
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -108,22 +108,50 @@ class RoleBox:
 
 
 def _reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
-    """The reflexive transitive closure of ``pairs``, by source; iterative, so that long chains are fine."""
+    """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one set."""
     successors: dict[T, list[T]] = {}
     for source, target in pairs:
         successors.setdefault(source, []).append(target)
         successors.setdefault(target, [])
-    closure = {}
-    for source in successors:
-        seen = {source}
-        stack = [source]
-        while stack:
-            for target in successors[stack.pop()]:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append(target)
-        closure[source] = frozenset(seen)
+    closure: dict[T, frozenset[T]] = {}
+    for members in _components(successors):
+        beyond = {id(closure[t]): closure[t] for s in members for t in successors[s] if t in closure}
+        reached = frozenset(members).union(*beyond.values())
+        closure |= dict.fromkeys(members, reached)
     return closure
+
+
+def _components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
+    """The strongly connected components of a graph, each after those that it leads to (Tarjan's algorithm, without recursion)."""
+    order: dict[T, int] = {}
+    low: dict[T, int] = {}
+    open_: list[T] = []
+    is_open: set[T] = set()
+    for root in successors:
+        path = [] if root in order else [(root, iter(successors[root]))]
+        while path:
+            node, rest = path[-1]
+            if node not in order:
+                order[node] = low[node] = len(order)
+                open_.append(node)
+                is_open.add(node)
+            for target in rest:
+                if target not in order:
+                    path.append((target, iter(successors[target])))
+                    break
+                if target in is_open:
+                    low[node] = min(low[node], order[target])
+            else:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    low[above] = min(low[above], low[node])
+                if low[node] == order[node]:
+                    members = [open_.pop()]
+                    while members[-1] != node:
+                        members.append(open_.pop())
+                    is_open.difference_update(members)
+                    yield members
 
 
 def role_box(axioms: Iterable[Axiom]) -> RoleBox:
@@ -178,4 +206,8 @@ def role_box(axioms: Iterable[Axiom]) -> RoleBox:
 def _with_equivalents(transitive: set[Role], inclusions: set[tuple[Role, Role]]) -> frozenset[Role]:
     """``transitive`` with every role that is equivalent to one of them: R ⊑* S ⊑* R and R transitive make S transitive."""
     box = RoleBox(frozenset(inclusions))
-    return frozenset(s for r in transitive for s in box.superroles(r) if r in box.superroles(s))
+    found: set[Role] = set()
+    for r in transitive:
+        if r not in found:
+            found |= {s for s in box.superroles(r) if r in box.superroles(s)}
+    return frozenset(found)

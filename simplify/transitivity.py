@@ -54,9 +54,11 @@ def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Ro
     found: list[tuple[Role, tuple[Role, ...]]] = []
     seen: set[Role] = set()
     for candidate in sorted(below, key=lambda r: (r != role, r)):
+        if candidate in seen:
+            continue
         above = roles.superroles(candidate) & below
         equivalents = above & roles.subroles(candidate)
-        if candidate not in seen and above == equivalents:
+        if above == equivalents:
             found.append((candidate, tuple(sorted(equivalents))))
         seen |= equivalents
     return found

@@ -136,12 +136,13 @@ class Tables:
                     self._codes[iri] = len(self.up)
                     self._even |= 1 << len(self.up)
                     self.up += (0, 0)
+            masks: dict[frozenset[Role], int] = {}
             for iri in group:
                 for r in (Role(iri), Role(iri, True)):
-                    mask = 0
-                    for s in self.tbox.roles.superroles(r):
-                        mask |= 1 << (self._codes[s.iri] + s.inverted)
-                    self.up[self._codes[iri] + r.inverted] = mask
+                    above = self.tbox.roles.superroles(r)
+                    if above not in masks:
+                        masks[above] = _mask(self._codes[s.iri] + s.inverted for s in above)
+                    self.up[self._codes[iri] + r.inverted] = masks[above]
             code = self._codes[role.iri]
         return code + role.inverted
 
