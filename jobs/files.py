@@ -17,25 +17,34 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
     Text is written as UTF-8, and a lone surrogate, which UTF-8 does not have, as its escape. Raises: OperationalError.
     """
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    temporary = ""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = file.name
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
+        replace_file(path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     except OSError as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise OperationalError(
             f"{path}: cannot be written ({error.strerror})", "Name a file in a directory that exists and may be written."
         ) from error
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Puts ``data`` in the place of the file at ``path``, in one step, durably. Raises: OSError."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(file.name, 0o666 & ~mask)
+            os.replace(file.name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(file.name)
+            raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def json_text(value: Any) -> str:

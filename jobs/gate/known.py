@@ -27,9 +27,10 @@ from abox_ops.decide import Decider
 from abox_ops.engine import AddSet, KnowledgeBase
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
+from jobs.files import replace_file
 from jobs.gate.alike import hitting_set, matches, predicates, renamed
 from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
-from jobs.gate.sides import WHY, replace_file
+from jobs.gate.sides import WHY
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
 from shiq.aside import UNDECIDED, Aside

@@ -6,16 +6,14 @@ accepted before, by another run, is taken away first.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from jobs.files import replace_file
 from jobs.gate.gated import Gated
 from jobs.gate.lines import Line, bare_name, text_of
 from shiq.errors import InputError
@@ -79,29 +77,3 @@ def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> 
     for line in lines:
         parts[line.file].append(line)
     return {target / f"{i}-{bare_name(name)}": text_of(part) for i, (name, part) in enumerate(zip(names, parts))}
-
-
-def replace_file(file: Path, data: bytes) -> None:
-    """Puts ``data`` in the place of ``file``, in one step, durably."""
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
-        try:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-            os.chmod(out.name, 0o666 & ~_umask())
-            os.replace(out.name, file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(out.name)
-            raise
-    handle = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

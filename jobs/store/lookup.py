@@ -8,8 +8,6 @@ a look-up touches the pages that its rows lie in and nothing else. Integers take
 from __future__ import annotations
 
 import mmap
-import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.columns import Column, Columns, Ints, arrow_ints, matching_rows, stored_ints, take
-from jobs.store.manifest import LOOKUPS, DataFile, sync_directory, sync_file
+from jobs.store.manifest import LOOKUPS, DataFile, placed, sync_directory
 from shiq.errors import StoreError
 
 #: What to do where a file of a store cannot be read.
@@ -37,13 +35,9 @@ def lookup_path(file: DataFile) -> str:
 def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> int:
     """Writes the look-up file of ``file``, whose rows are ``columns``, durably; gives its size in bytes."""
     path = store / lookup_path(file)
-    path.parent.mkdir(parents=True, exist_ok=True)
     batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")  # a task may be run twice at once
-    with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
+    with placed(path) as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
         writer.write_batch(batch)
-    sync_file(temporary)
-    os.replace(temporary, path)
     sync_directory(path.parent)
     return path.stat().st_size
 

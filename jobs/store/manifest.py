@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +23,8 @@ from shiq.model import TBox
 from shiq.verdict import Verdict
 
 MANIFEST = "store.json"
+#: A manifest that is being written.
+UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
 #: Version 2 has no look-up files: it is read by row groups, and its next whole rewriting (`shiq compact`) makes it version 3.
 VERSION, READ = 3, (2, 3)
@@ -151,12 +155,8 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
     """Puts ``manifest`` in the place of the old one, in one step, durably."""
-    temporary = store / (MANIFEST + ".tmp")
-    with temporary.open("w", encoding="utf-8") as out:
-        json.dump(manifest_json(manifest), out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(temporary, store / MANIFEST)
+    with placed(store / MANIFEST, store / UNFINISHED) as temporary:
+        temporary.write_text(json.dumps(manifest_json(manifest), indent=1), encoding="utf-8")
     sync_directory(store)
 
 
@@ -226,16 +226,25 @@ def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
     """Writes ``value`` below ``folder`` of the store, durably, under ``name`` and a digest of its content."""
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
-    (store / folder).mkdir(exist_ok=True)
     file = store / folder / f"{name}-{digest[:16]}.json"
-    temporary = file.with_suffix(".tmp")
-    with temporary.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(temporary, file)
-    sync_directory(store / folder)
+    with placed(file) as temporary:
+        temporary.write_bytes(content)
+    sync_directory(file.parent)
     return DataFile(f"{folder}/{file.name}", len(content), sha256=digest)
+
+
+@contextmanager
+def placed(path: Path, temporary: Path | None = None) -> Iterator[Path]:
+    """A name to write to; what is there at the end is put at ``path`` in one step. Its content is durable then, and its name after
+    `sync_directory`. Without ``temporary`` the name is nobody else's: a task may be run twice at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield temporary
+        sync_file(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def sync_directory(directory: Path) -> None:

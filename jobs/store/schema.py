@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterable, Sequence
@@ -45,7 +44,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.columns import Columns, Ints, arrow_ints
 from jobs.store.lookup import write_lookup
-from jobs.store.manifest import TABLES, DataFile, TableVersion, sync_directory, sync_file
+from jobs.store.manifest import TABLES, DataFile, TableVersion, placed, sync_directory, sync_file
 from shiq.model import Literal
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
@@ -128,20 +127,16 @@ def write_part(store: Path, name: str, file_name: str, columns: Columns) -> Data
     with ThreadPoolExecutor(1) as beside:
         lookup = beside.submit(write_lookup, store, file, {field.name: columns[field.name] for field in schema})
         data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
-        folder = store / TABLES / name
-        folder.mkdir(exist_ok=True)
-        path = folder / file_name
-        temporary = path.with_name(f".{file_name}.{uuid.uuid4().hex}.tmp")
-        pq.write_table(
-            data,
-            temporary,
-            row_group_size=ROW_GROUP,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
-        )
-        sync_file(temporary)
-        os.replace(temporary, path)
+        path = store / file.path
+        with placed(path) as temporary:
+            pq.write_table(
+                data,
+                temporary,
+                row_group_size=ROW_GROUP,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
+            )
         return replace(file, bytes=path.stat().st_size, lookup=lookup.result())
 
 

@@ -23,6 +23,7 @@ from jobs.store.manifest import (
     REMOVED,
     TABLES,
     TERM_LABELS,
+    UNFINISHED,
     Certificate,
     DataFile,
     Manifest,
@@ -206,7 +207,7 @@ def _claim(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
-        ours = (LOCK, TABLES, LOOKUPS, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, MANIFEST + ".tmp")
+        ours = (LOCK, TABLES, LOOKUPS, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
         strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")

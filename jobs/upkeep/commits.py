@@ -31,9 +31,9 @@ from jobs.store.manifest import (
     DataFile,
     Manifest,
     TableVersion,
+    placed,
     read_manifest,
     sync_directory,
-    sync_file,
     write_manifest,
 )
 from jobs.store.read import Store, open_store
@@ -262,13 +262,11 @@ def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
 
 
 def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
-    folder = store / REMOVED
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}-{uuid.uuid4().hex}.parquet"
+    path = store / REMOVED / f"{name}-{uuid.uuid4().hex}.parquet"
     columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
-    pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), path, compression="zstd")
-    sync_file(path)
-    sync_directory(folder)
+    with placed(path) as temporary:
+        pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
+    sync_directory(path.parent)
     return DataFile(f"{REMOVED}/{path.name}", path.stat().st_size, len(rows[key_of(name)]))
 
 
