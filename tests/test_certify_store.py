@@ -6,12 +6,12 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from command_line import shiq
 from killing import run_and_kill
 from store_content import said
 
@@ -222,11 +222,6 @@ def test_a_kill_leaves_the_old_store_or_the_new_one(tmp_path: Path) -> None:
             assert store.certificate.tbox_hash == store.tbox_hash
             seen.add(store.snapshot)
     assert 2 in seen
-
-
-def shiq(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "jobs.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import Called, shiq
 
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -23,17 +24,6 @@ GOOD = "<urn:t#rex> <urn:t#chases> <urn:t#tom> .\n"
 BAD = "<urn:t#tom> <urn:t#chases> <urn:t#rex> .\n"
 
 
-def shiq(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "jobs.cli", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("cli")
@@ -46,13 +36,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def check(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+def check(folder: Path, *arguments: object) -> Called:
     return shiq("check", "--store", "kg", *arguments, cwd=folder)
 
 
-def insert(folder: Path, text: str, *arguments: object, name: str = "batch.nt") -> subprocess.CompletedProcess[str]:
+def insert(folder: Path, text: str, *arguments: object, name: str = "batch.nt") -> Called:
     (folder / name).write_text(text)
     return check(folder, "--insert", name, *arguments)
+
+
+def test_the_exit_code_is_that_of_the_process(folder: Path) -> None:
+    command = [sys.executable, "-m", "jobs.cli", "check", "--store", "kg", "--insert", "bad.nt", "-q", "--reasoner", "own"]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert (found.returncode, found.stdout.splitlines()[0], found.stderr) == (1, "INCONSISTENT", "")
 
 
 @pytest.mark.parametrize("engine", ["local", "memory"])

@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
+from command_line import shiq
 
-from jobs.cli import main
 from jobs.pages import escaped
 from jobs.reports.asked import Asked, completed
 from jobs.reports.html import page
@@ -43,14 +42,6 @@ GOOD = "<urn:t#rex> <urn:t#chases> <urn:t#tom> .\n"
 BAD = "<urn:t#tom> <urn:t#chases> <urn:t#rex> .\n"
 EVIL = "</code></script><script>alert('x')</script>`|&\u202edrow\u0007]]>"
 LITERAL = EVIL.replace("\u0007", "\\u0007")
-
-
-def shiq(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command."""
-    out, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(errors), pytest.raises(SystemExit) as stop:
-        main([*map(str, arguments)])
-    return int(stop.value.code or 0), out.getvalue(), errors.getvalue()
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import shiq
 from store_content import said
 
 from jobs.evaluation.random_ontologies.kb import random_kb
@@ -131,11 +130,6 @@ def test_status_lists_the_snapshots(tmp_path: Path) -> None:
     with open_store(tmp_path / "kg") as store:
         told = [(x["snapshot"], x["assertions"], x["verdict"]) for x in status(store)["snapshots"]]
     assert told == [(2, 2, None), (1, 1, "consistent")]
-
-
-def shiq(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "jobs.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

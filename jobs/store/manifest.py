@@ -235,8 +235,8 @@ def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
 
 @contextmanager
 def placed(path: Path, temporary: Path | None = None) -> Iterator[Path]:
-    """A name to write to; what is there at the end is put at ``path`` in one step. Its content is durable then, and its name after
-    `sync_directory`. Without ``temporary`` the name is nobody else's: a task may be run twice at once."""
+    """A name to write to; what is there at the end is put at ``path`` in one step. Its content is durable then, its name
+    after `sync_directory`. Without ``temporary`` the name is nobody else's: a task may be run twice at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
