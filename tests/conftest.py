@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start Spark, or another JVM, take longest: they come first, so that none of them is what one worker is still at
+    when the others are done; and of like files those with more tests."""
+    ranks: dict[Path, int] = {}
+    for item in items:
+        is_spark = "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark")
+        rank = 2 if is_spark else 1 if item.get_closest_marker("jvm") else 0
+        ranks[item.path] = max(rank, ranks.get(item.path, 0))
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-ranks[item.path], -tests[item.path]))
 
 
 @pytest.fixture(scope="session")

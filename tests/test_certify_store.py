@@ -197,7 +197,8 @@ certify_store(sys.argv[1], [sys.argv[2]], reasoner="own")
 """
 
 
-def test_a_kill_leaves_the_old_store_or_the_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [4, pytest.param(16, marks=pytest.mark.slow)])
+def test_a_kill_leaves_the_old_store_or_the_new_one(tmp_path: Path, turns: int) -> None:
     data = [a for i in range(400) for a in (ClassAssertion(CAT, f"urn:t#c{i}"), ClassAssertion(DOG, f"urn:t#d{i}"))]
     store_of(tmp_path / "origin", data)
     (tmp_path / "new.ttl").write_text(
@@ -210,7 +211,7 @@ def test_a_kill_leaves_the_old_store_or_the_new_one(tmp_path: Path) -> None:
         before = said(store)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     dice, seen = random.Random(3), set()
-    for turn in range(8):
+    for turn in range(turns):
         path = tmp_path / f"kg{turn}"
         shutil.copytree(tmp_path / "origin", path)
         command = [sys.executable, "-c", _CHILD, str(path), str(tmp_path / "new.ttl")]

@@ -300,11 +300,11 @@ _NEGATIVE = (NegativeObjectPropertyAssertion, NegativeDataPropertyAssertion)
 @pytest.mark.parametrize("deleting", [False, True], ids=["insertions", "deletions too"])
 def test_commits_renew_the_completion(tmp_path: Path, decider: Decider, deleting: bool) -> None:
     used = 0
-    for seed in range(12):
+    for seed in range(6):  # a planted mistake of each kind is found below, and many more seeds are slow
         wrong, count = disagreement(seed, tmp_path / str(seed), decider, deleting=deleting)
         assert not wrong
         used += count
-    assert used > 20
+    assert used > 10
 
 
 @pytest.mark.slow

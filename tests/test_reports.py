@@ -328,6 +328,15 @@ def test_the_page_of_a_gate(folder: Path) -> None:
     assert "house cat" in said
 
 
+def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
+    (folder / "wrong.nt").write_text(f"{BASE}{BAD}")
+    made = ("index", "--tbox", folder / "t.ttl", "--store", folder / "wrong", folder / "wrong.nt", "-q")
+    assert shiq(*made, "--json", folder / "wrong.json").returncode == 1
+    _, said = read_page(page(report_of(json.loads((folder / "wrong.json").read_text()))))
+    assert "wrong.nt --set-aside-known known.nt" in said
+    assert shiq(*made, "--set-aside-known", folder / "known.nt").returncode == 0
+
+
 def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None:
     (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('chases', 'chasse')}this is no triple\n")
     gated = ("gate", "--store", folder / "kg", "--insert", folder / "odd.nt", "-q", "--mode", "split")

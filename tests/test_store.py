@@ -407,7 +407,8 @@ def test_a_crash_at_any_step_leaves_old_or_new(tmp_path: Path) -> None:
     assert seen == {1, 2} and crash_at > len(ALWAYS)
 
 
-def test_killed_in_mid_build(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_killed_in_mid_build(tmp_path: Path, kills: int) -> None:
     """kill -9 at random moments: the store opens and is whole, as it was or as it was to be."""
     path = tmp_path / "kg"
     write_store(path, TEXT, chain(300))
@@ -417,7 +418,7 @@ def test_killed_in_mid_build(tmp_path: Path) -> None:
         f"print('go', flush=True)\nwhile True: write_store(Path({str(path)!r}), TEXT, chain(500))"
     )
     rng = random.Random(5)
-    for _ in range(6):
+    for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout is not None and writer.stdout.readline() == "go\n"
             time.sleep(rng.uniform(0.0, 0.4))
@@ -427,12 +428,13 @@ def test_killed_in_mid_build(tmp_path: Path) -> None:
             assert store.tbox == TEXT
 
 
-def test_exit_code_of_a_process_that_writes_and_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_exit_code_of_a_process_that_writes_and_reads(tmp_path: Path, turns: int) -> None:
     code = (
         "import sys; sys.path.insert(0, 'tests')\n"
         "from test_store import TEXT, chain, write_store, open_store, Path\n"
         f"store = write_store(Path({str(tmp_path)!r}) / sys.argv[1], TEXT, chain(2000))\n"
         "assert sum(1 for _ in open_store(store.path).export()) == 6000\n"
     )
-    codes = [subprocess.run([sys.executable, "-c", code, f"kg{i}"], check=False).returncode for i in range(6)]
-    assert codes == [0] * 6
+    codes = [subprocess.run([sys.executable, "-c", code, f"kg{i}"], check=False).returncode for i in range(turns)]
+    assert codes == [0] * turns

@@ -177,10 +177,14 @@ def steps(report: Report) -> tuple[Step, ...]:
     if report.verdict is Verdict.UNDETERMINED:
         return _after_nothing(report)
     if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
-        return (
+        found = [
             Step("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
             Step("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
-        )
+        ]
+        if report.command == INDEX:
+            aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
+            found.append(Step("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
+        return tuple(found)
     split = [*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
     found = [
         Step(

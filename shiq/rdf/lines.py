@@ -1,8 +1,8 @@
 """N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real parser.
 
 A line is plain if it has single spaces between its terms. The new names of a block are looked at together, each other term once;
-a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are parsed
-one by one by pyoxigraph, and so are broken ones, for their message.
+a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are
+parsed one by one by pyoxigraph, and so are broken ones, for their message.
 """
 
 from __future__ import annotations
