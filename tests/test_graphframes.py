@@ -22,6 +22,7 @@ from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.evaluation.random_ontologies.gadgets import renamed
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.evaluation.random_ontologies.tbox import PREFIX
+from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
@@ -109,6 +110,29 @@ def test_a_package_that_cannot_be_resolved(monkeypatch: pytest.MonkeyPatch, capf
         assert "--graphframes-jar" in caught.value.remedy
     assert asked == [{"spark.jars.packages": core.COORDINATES}]
     assert capfd.readouterr().err == ""
+
+
+def test_the_master_is_the_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobs.cli import main
+    from jobs.engines import graphframes
+
+    asked: list[str | None] = []
+
+    def refused(master: str | None = None) -> None:
+        asked.append(master)
+        raise OperationalError("no session here")
+
+    monkeypatch.setattr(graphframes, "session", refused)
+    folder = CASES / "PaperExample2"
+    write_store(tmp_path / "kg", golden("PaperExample2")[0], abox_of([]))
+    given = ["-i", f"{folder}/insertions.ofn", "--engine", "graphframes", "--master", "local[3]"]
+    for base in (["-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn"], ["-s", str(tmp_path / "kg")]):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", *base, *given])
+        assert ended.value.code == 4 and "no session here" in capsys.readouterr().err
+    assert asked == ["local[3]", "local[3]"]
 
 
 FIRST, SECOND = np.array([1, 2, 5, 6]), np.array([2, 3, 6, 5])
@@ -376,7 +400,6 @@ def test_a_conflict(core: SparkSession) -> None:
 def test_from_a_store(core: SparkSession, tmp_path: Path) -> None:
     from jobs.engines.graphframes import GraphFramesKnowledgeBase
     from jobs.store import open_store
-    from jobs.upkeep import write_store
 
     tbox, base, insertions, _ = side_by_side(map(golden, NAMES[::5]), "urn:case#")
     write_store(tmp_path / "kg", tbox, abox_of(base))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import common, engine_option, jar_option
+from jobs.commands.options import common, engine_option, jar_option, master_option
 from jobs.commands.running import run_check
 from jobs.reports.asked import Asked
 
@@ -17,6 +17,7 @@ from jobs.reports.asked import Asked
 @click.option("--tbox", "-t", multiple=True, help="Ontology file that takes the place of the store's TBox; repeatable.")
 @common
 @engine_option
+@master_option
 @jar_option
 def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any) -> int:
     """Is TBox + ABox consistent by itself? Both may share a file; or they are those of a store.

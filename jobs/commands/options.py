@@ -164,7 +164,9 @@ snapshot_option = click.option(
     help="An older snapshot that the store keeps; `shiq status` lists them.",
 )
 master_option = click.option(
-    "--master", metavar="URL", help="Where the engine spark runs, as local[4] or spark://HOST:7077; under spark-submit, its own."
+    "--master",
+    metavar="URL",
+    help="Where the engines spark and graphframes run, as local[4] or spark://HOST:7077; under spark-submit, its own.",
 )
 
 

@@ -69,6 +69,11 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     """
 
     @classmethod
+    def begin(cls, master: str | None) -> None:
+        """Begins the session that all knowledge bases of this engine share, at ``master``, if none is active."""
+        session(master)
+
+    @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
         """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
         session()

@@ -182,7 +182,7 @@ class SparkKnowledgeBase:
         )
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
-        if refuted and options.max_conflicts and not has_disagreed(decider):
+        if refuted and options.max_conflicts and not options.verdict_only and not has_disagreed(decider):
             explained = _Explaining(self.local, base, batch, closed, answers, bad)
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")

@@ -19,7 +19,7 @@ from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
-from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, load
+from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
 from shiq.errors import InputError
@@ -48,7 +48,7 @@ def certified(
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = well_typed(given.abox, options)
-    opened = load(ENGINES[options.engine]).build(ontology.tbox, abox)
+    opened = begun(options).build(ontology.tbox, abox)
     clock.stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
     return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
@@ -65,7 +65,7 @@ def certify_base(
 ) -> Result:
     """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
     tbox = ontology.tbox
-    empty = load(ENGINES[options.engine]).build(tbox, ABox())
+    empty = begun(options).build(tbox, ABox())
     abox, aside = well_typed(abox, options)
     if not len(abox) and (refuted := _nothing_at_all(ontology, leftovers, ledger, options, decider, clock)):
         return refuted

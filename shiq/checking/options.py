@@ -39,12 +39,12 @@ Progress = Callable[[str, int, int], None]
 class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
     ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
-    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engine ``spark`` runs, if no session is
-    active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported; ``fail_on``: kinds of
-    leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all; ``audit``: the share of the
-    shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
-    ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is looked at only
-    until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained."""
+    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
+    run, if no session is active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported;
+    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
+    ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
+    may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
+    looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -103,6 +103,14 @@ def load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
+
+
+def begun(options: Options) -> Any:
+    """What opens knowledge bases of the engine that is asked for; an engine with a session begins it where ``options`` say."""
+    engine = load(ENGINES[options.engine])
+    if hasattr(engine, "begin"):
+        engine.begin(options.master)
+    return engine
 
 
 _VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"

@@ -16,7 +16,7 @@ from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
 from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider, unmatched_deletions
 from shiq.checking.inputs import read_batch
-from shiq.checking.options import ENGINES, STORE, Clock, Options, load, settings_of
+from shiq.checking.options import ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.result import Result
@@ -174,6 +174,7 @@ class Session:
         self._knowledge_bases.clear()
 
     def _base(self, options: Options) -> Base:
+        begun(options)
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
         return Base(
