@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from jobs.spark.checking import Batch, Closed, Figures
     from jobs.spark.deciding import Decided
     from jobs.spark.reading import BatchRows
+    from jobs.spark.rows import Origins
 
 
 #: Of more deletions than this it is not looked whether they match anything.
@@ -183,7 +184,7 @@ class SparkKnowledgeBase:
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
         if refuted and options.max_conflicts and not options.verdict_only and not has_disagreed(decider):
-            explained = _Explaining(self.local, base, batch, closed, answers, bad)
+            explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
             explained.run(decider, options, deadline, gone)
         clock.stage("explaining")
         found = Found(
@@ -359,6 +360,7 @@ class _Explaining:
     closed: Closed
     answers: Decided
     bad: set[int]
+    origins: Origins
     conflicts: Sequence[Any] = ()
     unexplained: int = 0
     complete: bool = True
@@ -428,10 +430,10 @@ class _Explaining:
         from jobs.spark.rows import assertions_of
 
         found: dict[Assertion, list[Place]] = {}
-        for assertion, place in assertions_of(self.batch.insertions(closed.joint, bad)):
+        for assertion, place in assertions_of(self.batch.insertions(closed.joint, bad), self.origins):
             found.setdefault(assertion, []).append(place)
         for assertion, places in found.items():
-            self.places.setdefault(assertion, tuple(sorted(set(places) - {Place()})))
+            self.places.setdefault(assertion, tuple(place for place in dict.fromkeys(places) if place != Place()))
         return list(found)
 
     def _elsewhere(self, removed: set[Assertion]) -> list[Assertion]:

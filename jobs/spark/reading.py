@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.spark import rows as rows_
-from jobs.spark.rows import ASSERTIONS, DDL, ROLE
+from jobs.spark.rows import ASSERTIONS, DDL, ROLE, Origins
 from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey, opened_store
 from shiq.abox import ABox
@@ -47,7 +47,7 @@ LEAST_BYTES = 1 << 20
 class BatchRows:
     """Assertions as rows of `jobs.spark.rows.SCHEMA`, held by Spark; the ``names`` of classes, object and data properties in
     them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up; ``places``: of what the driver
-    read."""
+    read; ``origins``: of what tasks did."""
 
     frame: DataFrame
     leftovers: tuple[Leftover, ...]
@@ -57,6 +57,7 @@ class BatchRows:
     rows: int = 0
     held: tuple[DataFrame, ...] = ()
     places: Places = nowhere
+    origins: Origins = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -212,7 +213,13 @@ def _parallel(
         ABox(),
         sum(r.rows for r in reports),
         (whole,),
+        origins=_origins(parts, reports),
     )
+
+
+def _origins(parts: _Parts, reports: Sequence[Report]) -> Origins:
+    first = _first_lines(parts.splits, reports)
+    return {s.number: (s.name, first[s.number]) for s in parts.splits} | {t.number: (t.name, 0) for t, _ in parts.tables}
 
 
 def _split_task(

@@ -3,15 +3,16 @@
 ``kind`` says what a row is: `CLASS` (s, p: class), `ROLE` (s, p: property, o), `DATA` (s, p, o with datatype and language), or
 `OTHER` (o: any other assertion as JSON, `jobs.store.values`; s and p: its individuals). ``s_node`` and ``o_node`` are the store's
 numbers of the individuals, -1 for fresh ones; ``key`` is what the caller calls the row, ``graph`` the named graph it is in (an
-N-Triples term), "" where nothing.
+N-Triples term), "" where nothing; ``split`` and ``line`` say what task has read it, and where in its part (-1 where unknown).
 """
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -38,7 +39,7 @@ CLASS, ROLE, DATA, OTHER = "class", "role", "data", "other"
 ASSERTIONS = (CLASS, ROLE, DATA, OTHER)
 
 _TEXTS = ("kind", "s", "p", "o", "datatype", "language", "key", "graph")
-_NUMBERS = ("s_node", "o_node", "split")
+_NUMBERS = ("s_node", "o_node", "split", "line")
 SCHEMA = pa.schema([*(pa.field(name, pa.string()) for name in _TEXTS), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
 #: The same for Spark.
 DDL = ", ".join([*(f"{name} string" for name in _TEXTS), *(f"{name} bigint" for name in _NUMBERS)])
@@ -167,10 +168,18 @@ def _array(values: Ints) -> array[int]:
     return made
 
 
-def assertions_of(rows: pa.Table) -> Iterator[tuple[Assertion, Place]]:
-    """Each row's assertion, and its key and graph."""
-    for kind, s, p, o, datatype, language, key, graph in zip(*(rows[name].to_pylist() for name in _TEXTS)):
-        place = Place(graph=graph, key=key)
+#: By split: the name of its source, and how many lines of that stand before it.
+Origins: TypeAlias = Mapping[int, tuple[str, int]]
+
+
+def assertions_of(rows: pa.Table, origins: Origins = MappingProxyType({})) -> Iterator[tuple[Assertion, Place]]:
+    """Each row's assertion and its place, in the order in which the sources were named and read."""
+    rows = rows.sort_by([("split", "ascending"), ("line", "ascending")])
+    for kind, s, p, o, datatype, language, key, graph, split, line in zip(
+        *(rows[name].to_pylist() for name in (*_TEXTS, "split", "line"))
+    ):
+        source, before = origins.get(split, ("", 0))
+        place = Place(source, before + line if source and line > 0 else 0, graph, key)
         if kind == CLASS:
             yield ClassAssertion(Class(p), s), place
         elif kind == ROLE:

@@ -290,6 +290,7 @@ def _assertions(triples: Triples, bulk: Bulk, report: Report, store: StoreKey, p
             "p": texts.take(pa.array(names)),
             "s_node": node[subjects[rows]],
             "split": np.full(len(rows), report.split, np.int64),
+            "line": np.array(place.numbers, np.int64)[lines[rows] - 1] if place else lines[rows],
         }
         if kind == ROLE:
             columns |= {"o": texts.take(pa.array(values[rows])), "o_node": node[values[rows]]}
