@@ -6,6 +6,7 @@ A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -94,15 +95,15 @@ def take(column: Column, positions: Ints) -> Column:
     """``column`` at ``positions``; texts as an Arrow array of strings, whichever they lie in."""
     if isinstance(column, np.ndarray):
         return column[positions]
-    if len(positions) <= _FEW:
+    if len(positions) <= (_FEW if "pyarrow.compute" in sys.modules else _NOT_MANY):
         return _few_texts(column, positions)
     return column.take(arrow_ints(positions)).cast(pa.string())
 
 
 # pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take` all of its functions: half a
-# second, and a tenth, in a process that lives for one.
+# second, and a tenth, in a process that lives for one. Loading those functions costs as much as 100,000 texts taken here.
 
-_FEW = 10_000
+_FEW, _NOT_MANY = 10_000, 100_000
 
 
 def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:

@@ -64,7 +64,9 @@ def check(seed: int, decider: Decider) -> str:
         return "consistent"
     if stopped["contradictory"]:
         assert stopped["modules"] == [], seed
-        assert set(stopped["contradictory"]) <= set(whole["contradictory"]), seed  # type: ignore[call-overload]
+        # Elements may become one with others later.
+        later = [set(element) for element in whole["contradictory"]]  # type: ignore[attr-defined]
+        assert all(any(known.issuperset(element) for known in later) for element in stopped["contradictory"]), seed  # type: ignore[attr-defined]
         return "told"
     return "module"
 
