@@ -6,7 +6,7 @@ for values; this file only counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
 from abox_ops.told import EMPTY, Label, LabelSpace, join
@@ -102,13 +102,13 @@ class DataView:
     def _count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
         """|V| + G for ``atom``: distinct values in its range, and values that may have to be made."""
         below = self.below(atom.property)
-        distinct: list[Literal] = []
+        distinct: set[Hashable] = set()
         generated = 0
         for label, values in members:
-            for p, v in sorted(values, key=repr):
+            for p, v in values:
                 if p in below and self.theory.contains(atom.range, v) is not False:
-                    if not any(self.theory.same(v, w) is True for w in distinct):
-                        distinct.append(v)
+                    value = self.theory.value(v)
+                    distinct.add(v if isinstance(value, IllTyped) else value)
             for g in below:
                 for i, need in self._at_least.get(g, ()):
                     if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):

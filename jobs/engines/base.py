@@ -206,15 +206,45 @@ class LessTable:
 
 
 @dataclass(frozen=True, eq=False)
-class LessBase:
-    """``base`` less the ``removed`` rows of each table, all of which it has."""
+class OverBase:
+    """All that ``base`` says; what is made of it says where it differs."""
 
     base: Base
-    removed: dict[str, Columns]
 
     @property
     def names(self) -> Names:
         return self.base.names
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    def table(self, name: str) -> Table:
+        return self.base.table(name)
+
+    def nodes(self) -> Ints:
+        return self.base.nodes()
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        return self.base.nodes_of(terms)
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return self.base.terms_of(nodes)
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return self.base.literals_of(literals)
+
+    def complex_of(self, rows: Columns) -> list[Assertion]:
+        return self.base.complex_of(rows)
+
+    def class_counts(self) -> Ints:
+        return self.base.class_counts()
+
+
+@dataclass(frozen=True, eq=False)
+class LessBase(OverBase):
+    """``base`` less the ``removed`` rows of each table, all of which it has."""
+
+    removed: dict[str, Columns]
 
     def __len__(self) -> int:
         removed = {name: len(rows["node"]) for name, rows in self.removed.items()}
@@ -243,15 +273,6 @@ class LessBase:
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms)
         return np.where(is_in(found, self.vanished), -1, found)
-
-    def terms_of(self, nodes: Ints) -> list[str]:
-        return self.base.terms_of(nodes)
-
-    def literals_of(self, literals: Ints) -> list[Literal]:
-        return self.base.literals_of(literals)
-
-    def complex_of(self, rows: Columns) -> list[Assertion]:
-        return self.base.complex_of(rows)
 
     def class_counts(self) -> Ints:
         gone = self.removed["class_assertions"]["class"]

@@ -135,9 +135,10 @@ class OpenAssertions:
         for a, r, b in self.graph.rare.negative_edges:
             negative.setdefault(int(rep[a]), []).append((r, int(rep[b])))
         above = self.calculus.tbox.roles.superroles
+        against = {a: [found for x in within[a] for found in negative.get(x, ())] for a in unique(ends[0]).tolist()}
 
         def is_met(a: int, role: Role, b: int) -> bool:
-            return any(r in above(role) and y in within[b] for x in within[a] for r, y in negative.get(x, ()))
+            return any(r in above(role) and y in within[b] for r, y in against[a])
 
         triples = zip(ends[0].tolist(), role.tolist(), ends[1].tolist())
         return np.fromiter((is_met(a, roles[r], b) for a, r, b in triples), np.bool_, len(source))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, Table, array_table
-from jobs.engines.base import Base, Names
+from jobs.columns import Ints, array_table
+from jobs.engines.base import Base, Names, OverBase
 from jobs.engines.calculus import Calculus
 from jobs.engines.index import Extra, Index
 from jobs.engines.local import LocalKnowledgeBase
@@ -17,7 +16,6 @@ from jobs.engines.whole import Whole, batch_of, split
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey, kept, opened_store
 from shiq.abox import ABox, Interner
-from shiq.model import Assertion, Literal
 from simplify import SimplifiedTBox, simplify
 
 
@@ -41,41 +39,15 @@ def knowledge_base(plan: Plan) -> LocalKnowledgeBase:
 
 
 @dataclass(frozen=True, eq=False)
-class Primed:
+class Primed(OverBase):
     """A base that need not look up individuals whose nodes are ``known``."""
 
-    base: Base
     known: Mapping[str, int]
 
-    @property
-    def names(self) -> Names:
-        return self.base.names
-
-    def __len__(self) -> int:
-        return len(self.base)
-
-    def table(self, name: str) -> Table:
-        return self.base.table(name)
-
-    def nodes(self) -> Ints:
-        return self.base.nodes()
-
-    def nodes_of(self, terms: Any) -> Ints:
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
         if not all(term in self.known for term in terms):
             return self.base.nodes_of(terms)
         return np.fromiter((self.known[term] for term in terms), np.int64, len(terms))
-
-    def terms_of(self, nodes: Ints) -> list[str]:
-        return self.base.terms_of(nodes)
-
-    def literals_of(self, literals: Ints) -> list[Literal]:
-        return self.base.literals_of(literals)
-
-    def complex_of(self, rows: Columns) -> list[Assertion]:
-        return self.base.complex_of(rows)
-
-    def class_counts(self) -> Ints:
-        return self.base.class_counts()
 
 
 def whole_of(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[Whole, Calculus]:
