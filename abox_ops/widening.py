@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from abox_ops.engine import Decide, NamedModule
+from abox_ops.named import ModuleAnswers, NamedModules, asked, distinct_answers, positions
 from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
@@ -51,7 +52,7 @@ class Patched:
 
     @property
     def is_consistent(self) -> bool:
-        return all(a.verdict is Verdict.CONSISTENT for a in self.answers)
+        return all(a.verdict is Verdict.CONSISTENT for a in distinct_answers(self.answers))
 
 
 @dataclass
@@ -67,8 +68,11 @@ class _Refuted:
         self.answers.append(answer)
         self.individuals.update(_individuals(module))
 
-    def has(self, module: NamedModule) -> bool:
-        return bool(self.individuals) and not self.individuals.isdisjoint(_individuals(module))
+    def others(self, modules: Sequence[NamedModule]) -> Sequence[int]:
+        """Which of ``modules`` have none of the individuals."""
+        if not self.individuals:
+            return range(len(modules))
+        return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(_individuals(module))]
 
 
 def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: False, *, verdict_only: bool = False) -> Patched:
@@ -81,23 +85,26 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
     while True:
         if patch.close(to_clash=verdict_only):
             return Patched((), ())
-        modules = patch.asked()
-        rest = [i for i, module in enumerate(modules) if not refuted.has(module)]
-        answers = dict(zip(rest, decide(patch.tbox, [modules[i].module for i in rest])))
-        failed = [i for i in rest if answers[i].verdict is not Verdict.CONSISTENT]
+        modules = NamedModules.of(patch.asked())
+        rest = refuted.others(modules)
+        open_ = modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
+        answers = asked(open_, lambda distinct: decide(patch.tbox, distinct))
+        failed = positions(answers, lambda answer: answer.verdict is not Verdict.CONSISTENT)
         settled: set[int] = set()
         if failed:
             bare = patch.bare()
-            for i, answer in zip(failed, decide(patch.tbox, [bare[i].module for i in failed])):
+            for i, answer in zip(failed, decide(patch.tbox, [bare[rest[i]].module for i in failed])):
                 if answer.verdict is Verdict.INCONSISTENT:
-                    refuted.add(bare[i], answer)
+                    refuted.add(bare[rest[i]], answer)
                     settled.add(i)
-        if is_over() or (verdict_only and refuted.modules) or not _widen(patch, [modules[i] for i in failed if i not in settled]):
+        if is_over() or (verdict_only and refuted.modules) or not _widen(patch, [open_[i] for i in failed if i not in settled]):
             break
-    rest = [i for i in rest if i not in settled]
+    if not refuted.modules:
+        return Patched(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))
+    left = [i for i in range(len(open_)) if i not in settled]
     return Patched(
-        [*refuted.modules, *(modules[i] for i in rest)],
-        [*refuted.answers, *(_undecided(answers[i]) for i in rest)],
+        [*refuted.modules, *(open_[i] for i in left)],
+        [*refuted.answers, *(_undecided(answers[i]) for i in left)],
     )
 
 

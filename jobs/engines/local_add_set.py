@@ -12,9 +12,10 @@ from abox_ops.add_set import Closure
 from abox_ops.engine import NamedModule
 from abox_ops.kept import kept_assertions
 from abox_ops.modules import Kept
+from abox_ops.named import NamedModules
 from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
-from jobs.columns import Columns, Ints, contained, distinct, row_codes, unique, without
+from jobs.columns import Columns, Ints, contained, distinct, is_in, row_codes, unique, without
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
 from jobs.engines.graph import flags
@@ -127,8 +128,42 @@ class LocalAddSet:
         """The connected components of what is kept, in the order of their least members; or those that were ``decided``."""
         if self.decided is not None:
             return self.decided
-        found, graph = self.found, self.found.graph
+        found = self.found
         rest = without(found.seen, found.contradictory)
+        is_linked = is_in(rest, self._linked())
+        plain, linked = rest[~is_linked], rest[is_linked]
+        kinds, which, _ = distinct(found.kept_labels[plain])
+        alone = {kind: self._alone(kind) for kind in kinds.tolist()}
+        others = self._components(linked, alone) if len(linked) else []
+
+        def named() -> list[NamedModule]:
+            members = self._members(plain)
+            each = [NamedModule(alone[kind], (members[e],)) for e, kind in zip(plain.tolist(), kinds[which].tolist())]
+            return sorted([*each, *others], key=lambda m: m.elements[0][0])
+
+        counts = dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist()))
+        modules = {id(m): m for m in alone.values()}
+        for other in others:
+            modules[id(other.module)] = other.module
+            counts[id(other.module)] = counts.get(id(other.module), 0) + 1
+        crowd = int(np.bincount(self.found.graph.nodes_of(rest)[0], minlength=1).max())
+        return NamedModules(list(modules.values()), list(counts.values()), crowd, named)
+
+    def _linked(self) -> Ints:
+        """The elements that more may be kept of than a label."""
+        found, graph = self.found, self.found.graph
+        ends = [graph.different["source"], graph.different["target"]]
+        rare = [e for x, _, y in graph.rare.negative_edges for e in (x, y)] + [x for x, _, _ in graph.rare.negative_data]
+        elements = graph.rep[np.concatenate([*ends, np.array(rare, np.int64)])]
+        return np.concatenate([found.edges["source"], found.edges["target"], found.data["element"], elements])
+
+    def _alone(self, label: int) -> Module:
+        positive, negative = self.calculus.table.labels[label]
+        return Module((positive,), (negative,))
+
+    def _components(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
+        """Those of the elements ``rest``. Where nothing but a label is kept, the module is that of ``alone``, which grows."""
+        found, graph = self.found, self.found.graph
         members = self._members(rest)
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
@@ -136,22 +171,20 @@ class LocalAddSet:
         edges = _distinct({"a": rank[found.edges["source"]], "role": found.edges["role"], "b": rank[found.edges["target"]]})
         component = self.components(len(by_name), edges["a"], edges["b"])
         order = np.argsort(component, kind="stable")
-        start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0])) if len(order) else order
+        start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0]))
         parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
         label = found.kept_labels[np.array(by_name, np.int64)].tolist()
         labels = self.calculus.table.labels
-        alone: dict[int, Module] = {}
         result = []
         size = np.diff(np.concatenate([start, [len(order)]]))
-        for first, count in zip(order[start].tolist(), size.tolist()):
+        for at, first, count in zip(start.tolist(), order[start].tolist(), size.tolist()):
             if count == 1 and first not in parts:
                 module = alone.get(label[first])
                 if module is None:
-                    positive, negative = labels[label[first]]
-                    module = alone[label[first]] = Module((positive,), (negative,))
+                    module = alone[label[first]] = self._alone(label[first])
                 result.append(NamedModule(module, (members[by_name[first]],)))
                 continue
-            nodes = [first] if count == 1 else order[np.searchsorted(component[order], first) :][:count].tolist()
+            nodes = order[at : at + count].tolist()
             lists = parts.get(first, _NO_PARTS)
             module = Module(*zip(*(labels[label[n]] for n in nodes)), *map(tuple, lists))
             result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))

@@ -24,7 +24,8 @@ from typing import Any, TypeAlias
 
 from abox_ops.conflicts import Explainer, RawConflict
 from abox_ops.decide import Decider
-from abox_ops.engine import AddSet, KnowledgeBase
+from abox_ops.engine import AddSet, KnowledgeBase, NamedModule
+from abox_ops.named import asked, positions
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from jobs.files import replace_file
@@ -261,8 +262,7 @@ class _Search:
         """What is left without values that leave something undecided, and these."""
         self.progress("looking for undecided values", 0, 0)
         add_set = self.empty.add_set(abox, ABox())
-        answers = self.decider.decide(add_set.tbox, [m.module for m in add_set.modules], None)
-        modules = (m for m, a in zip(add_set.modules, answers) if a.verdict is Verdict.UNDETERMINED)
+        modules = self._modules(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
         tbox = add_set.tbox
         theory = DataTheory(tbox.definitions, tbox.roles)
@@ -343,9 +343,13 @@ class _Search:
 
     def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
         """The individuals of each element and module that is inconsistent."""
-        answers = self.decider.decide(add_set.tbox, [m.module for m in add_set.modules], None)
-        modules = (m for m, a in zip(add_set.modules, answers) if a.verdict is Verdict.INCONSISTENT)
+        modules = self._modules(add_set, Verdict.INCONSISTENT)
         return [*add_set.contradictory, *(tuple(i for element in m.elements for i in element) for m in modules)]
+
+    def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
+        """Those of which the reasoner says ``verdict``."""
+        answers = asked(add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None))
+        return [add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)]
 
     def _rows(self, chosen: Iterable[Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
         alone = {c.insertions[0] for c in raw if len(c.insertions) == 1}

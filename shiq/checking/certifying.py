@@ -12,12 +12,13 @@ from typing import Any
 from abox_ops.coherence import unsatisfiable_classes
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL
+from abox_ops.named import NamedModules, tally
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.checking.answer import result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
-from shiq.checking.deciding import deadline_of, decided, individuals_in, sent_by, sent_since, verdicts
+from shiq.checking.deciding import deadline_of, decided, individuals_of, sent_by, sent_since
 from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
 from shiq.clause import ClausalTBox
@@ -126,17 +127,16 @@ def prepare_and_certify(
         rest = replace(options, timeout=left())
         return prepared, certify_base(ontology, abox, leftovers, ledger, rest, decider, clock)
     prepared, add_set, answers = found
-    modules = [m.module for m in add_set.modules]
     told = Found(
         MODEL,
         add_set,
-        list(map(individuals_in, add_set.modules)),
-        len(modules),
+        individuals_of(add_set),
+        len(add_set.modules),
         0,
         0,
-        verdicts(answers),
+        {verdict.value: count for verdict, count in tally(answers).items()},
         (),
-        decider.shapes(add_set.tbox, modules),
+        decider.shapes(add_set.tbox, NamedModules.of(add_set.modules).distinct),
         decider.asked,
         [],
         0,

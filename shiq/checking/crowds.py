@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from abox_ops.engine import AddSet, NamedModule
+from abox_ops.named import NamedModules
 from shiq.verdict import Leftover
 
 #: How many equal individuals, or role assertions of one individual, are too many to go without a word.
@@ -19,8 +20,10 @@ def crowds(add_set: AddSet) -> tuple[Leftover, ...]:
     """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a (inverse-)functional role) of more
     than `CROWD` individuals, and for each of more than `CROWD` role assertions; for the `TOLD` largest. They are decided like any
     other."""
-    elements = [*add_set.contradictory, *(e for module in add_set.modules for e in module.elements)]
-    found = (_many_equal(elements), _hubs(add_set.modules))
+    modules = NamedModules.of(add_set.modules)
+    equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
+    linked = any(len(module.edges) > CROWD for module in modules.distinct)
+    found = (_many_equal([*add_set.contradictory, *equal]), _hubs(modules if linked else ()))
     return tuple(leftover for kind in found for leftover in sorted(kind, key=lambda x: (-x.count, x.message))[:TOLD])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from abox_ops.audit import Audit
 from abox_ops.conflicts import Explainer
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, NamedModule
+from abox_ops.named import NamedModules, asked, distinct_answers, positions, tally
 from shiq.abox import ABox, abox_of
 from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
@@ -19,6 +19,7 @@ from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
 from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
+from shiq.lazily import Lazily
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
@@ -47,7 +48,7 @@ def check_batch(
 def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
-    asked, sent = decider.asked, sent_by(decider)
+    before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
     deadline, left, is_over = deadline_of(options)
 
@@ -61,22 +62,22 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)
-        modules = [m.module for m in add_set.modules]
+        modules = add_set.modules
         stage("add set")
         is_settled = options.verdict_only and add_set.contradictory
-        answers = [] if is_settled else decide(add_set.tbox, modules)
+        answers = [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
         stage("deciding")
         return add_set, answers
 
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
-        explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+        explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
     add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
-    calls = decider.asked - asked
+    calls = decider.asked - before
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     decider.progress = None
     explained = groups and options.max_conflicts and not options.verdict_only and not has_disagreed(decider)
@@ -90,13 +91,13 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     found = Found(
         options.criterion,
         add_set,
-        [*add_set.contradictory, *map(individuals_in, modules)],
+        individuals_of(add_set),
         len(modules),
         len(add_set.contradictory),
         len(groups),
-        verdicts(answers),
-        tuple(dict.fromkeys(a.reason for a in answers if a.verdict is Verdict.UNDETERMINED)),
-        decider.shapes(add_set.tbox, [m.module for m in modules]),
+        {verdict.value: count for verdict, count in tally(answers).items()},
+        tuple(dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)),
+        decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
         calls,
         raw,
         explainer.unexplained if raw else len(groups),
@@ -129,20 +130,16 @@ def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tupl
     return [
         *add_set.contradictory,
         *(
-            tuple(i for n in answer.near for i in module.elements[n]) or individuals_in(module)
-            for module, answer in zip(add_set.modules, answers)
-            if answer.verdict is Verdict.INCONSISTENT
+            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n]) or individuals_in(add_set.modules[k])
+            for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
         ),
     ]
 
 
-def verdicts(answers: Sequence[Answer]) -> Counter[str]:
-    """How often each verdict was given. Modules of one shape mostly share one answer."""
-    distinct = {id(answer): answer for answer in answers}
-    found: Counter[str] = Counter()
-    for i, count in Counter(map(id, answers)).items():
-        found[distinct[i].verdict.value] += count
-    return found
+def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
+    """The individuals of each contradictory element and each module."""
+    clashing, modules = add_set.contradictory, add_set.modules
+    return Lazily(len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)])
 
 
 def individuals_in(module: NamedModule) -> tuple[str, ...]:

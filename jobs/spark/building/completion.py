@@ -17,6 +17,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from abox_ops.decide import Decider
+from abox_ops.named import NamedModules
 from abox_ops.told import Label
 from jobs.columns import Columns, Ints
 from jobs.engines.local import LocalKnowledgeBase
@@ -69,10 +70,10 @@ def _complete(ranges: Ranges, *, indexed: Indexed, asking: Asking) -> Completed 
         for name, groups in (("outside", completion.classes), ("certified", completion.modules)):
             for table, columns in grouping_tables(name, groups).items():
                 _leave(ranges, table, columns)
-        modules = [m.module for m in add_set.modules]
+        modules = NamedModules.of(add_set.modules).distinct
         told = ((module, Verdict.CONSISTENT.value) for module in modules)
         audited = drawn(add_set.tbox, told, asking.audit) if asking.audit else None
-        return Completed(tuple(labels), add_set.size, len(modules), decider.shapes(add_set.tbox, modules), audited)
+        return Completed(tuple(labels), add_set.size, len(add_set.modules), decider.shapes(add_set.tbox, modules), audited)
     finally:
         decider.reasoner.close()
 
