@@ -29,8 +29,8 @@ _LITERAL = re.compile(
     r'"([^"\\\r\n\0]*(?:\\[tbnrf"\'\\][^"\\\r\n\0]*)*)"'
     r"(?:\^\^<([^<>\\]+)>|@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*))?"
 )
-# Some of the names that RFC 3987 allows, most of those that are used: a path, and perhaps a query and a fragment.
-_CHARACTERS = r"[A-Za-z0-9\-._~!$&'()*+,;=:@/\u00a0-\ud7ff]*"
+# Most of the names of RFC 3987 that are used: ASCII, a path, and perhaps a query and a fragment.
+_CHARACTERS = r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]*"
 _WORDS = rf"{_CHARACTERS}(?:%[0-9A-Fa-f]{{2}}{_CHARACTERS})*"
 _PLAIN_NAME = (
     rf"<[A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-_~]*(?::[0-9]*)?(?=[/?#>])|(?!//)){_WORDS}(?:\?{_WORDS})?(?:#{_WORDS})?>"
