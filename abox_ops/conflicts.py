@@ -20,6 +20,7 @@ from abox_ops.everything import everything
 from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
 from abox_ops.quotient import Partition
+from abox_ops.raw_conflict import RawConflict
 from abox_ops.shrink import areas, shrink
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
@@ -67,17 +68,6 @@ FETCHED = 500
 
 #: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
-
-
-@dataclass(frozen=True, slots=True)
-class RawConflict:
-    """``is_minimal``: whether every smaller part was decided to be consistent; False where time ran out, or the reasoner left one
-    undetermined."""
-
-    insertions: tuple[Assertion, ...]
-    base: tuple[Assertion, ...]
-    axioms: tuple[Axiom, ...]
-    is_minimal: bool = True
 
 
 @dataclass

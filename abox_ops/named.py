@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from abox_ops.engine import NamedModule
+from abox_ops.engine import AddSet, NamedModule
 from shiq.lazily import Lazily
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
@@ -74,3 +74,21 @@ def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
     else:
         found.update(answer.verdict for answer in answers)
     return found
+
+
+def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
+    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    where the reasoner says which."""
+    return [
+        *add_set.contradictory,
+        *(
+            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n]) or individuals_in(add_set.modules[k])
+            for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
+        ),
+    ]
+
+
+def individuals_in(module: NamedModule) -> tuple[str, ...]:
+    """The individuals of a module, element by element."""
+    elements = module.elements
+    return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)

@@ -20,6 +20,7 @@ from itertools import islice
 import numpy as np
 
 from abox_ops.engine import CRITERIA, MODEL, Decide, NamedModule
+from abox_ops.normal import name_of
 from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base
@@ -30,7 +31,6 @@ from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
 from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.memory import name_of
 from jobs.engines.outside_completion import OutsideCompletion, stored_completion
 from jobs.engines.patch import Named, Patch
 from jobs.engines.published import Published, everything

@@ -26,7 +26,7 @@ from jobs.engines.pulled_in import ROLES, clause_of
 from jobs.engines.whole import Whole
 from jobs.rows import SAME
 from shiq.clause import ClausalTBox
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.model import (
     Assertion,
     Class,

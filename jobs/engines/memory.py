@@ -15,7 +15,7 @@ from abox_ops.engine import CRITERIA, Decide, NamedModule
 from abox_ops.everything import everything
 from abox_ops.kept import kept_assertions
 from abox_ops.modules import modules
-from abox_ops.normal import definitions, normalise
+from abox_ops.normal import definitions, name_of, normalise
 from abox_ops.outside_completion import OutsideCompletion
 from abox_ops.patch import Patch, Patching
 from abox_ops.told import EMPTY, Label, LabelSpace
@@ -28,7 +28,6 @@ from shiq.errors import UsageError
 from shiq.model import (
     Assertion,
     Class,
-    ClassExpression,
     DataPropertyAssertion,
     DifferentIndividuals,
     ObjectPropertyAssertion,
@@ -301,13 +300,6 @@ def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClas
 
 #: What normal form leaves alone, and no class name stands in.
 _PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
-
-
-def name_of(defined: ClassExpression) -> str:
-    """The name that a definition of `abox_ops.normal` defines."""
-    if not isinstance(defined, Class):
-        raise TypeError(defined)
-    return defined.iri
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:

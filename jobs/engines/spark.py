@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, Decide
 from abox_ops.identities import Identity
+from abox_ops.named import inconsistent_groups
 from abox_ops.shapes import Shapes
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.patch import Patch
@@ -27,7 +28,7 @@ from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.checking.base import Base, Found
-from shiq.checking.deciding import has_disagreed, inconsistent_groups, unmatched_deletions
+from shiq.checking.deciding import has_disagreed, unmatched_deletions
 from shiq.checking.inputs import catalog_of
 from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from abox_ops import identities as entailed
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines, term
 from shiq.result import Result
 

@@ -22,10 +22,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from abox_ops.conflicts import Explainer, RawConflict
+from abox_ops.conflicts import Explainer
 from abox_ops.decide import Decider
 from abox_ops.engine import AddSet, KnowledgeBase, NamedModule
 from abox_ops.named import asked, positions
+from abox_ops.raw_conflict import RawConflict
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from jobs.files import replace_file
@@ -41,7 +42,7 @@ from shiq.conflict import Conflict
 from shiq.datatypes import DataTheory
 from shiq.errors import InputError
 from shiq.explanation import Explained, Group
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.model import (
     RDFS,
     Assertion,

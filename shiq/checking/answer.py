@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from abox_ops.conflicts import RawConflict
+from abox_ops.raw_conflict import RawConflict
 from shiq.checking.base import Base, Found, Sized, Telling
 from shiq.checking.options import Clock, Options
 from shiq.conflict import Conflict
 from shiq.errors import UsageError
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from abox_ops.audit import Audit
-from abox_ops.conflicts import RawConflict
 from abox_ops.decide import Decider
 from abox_ops.engine import KnowledgeBase
+from abox_ops.raw_conflict import RawConflict
 from shiq.abox import ABox
 from shiq.checking.options import Clock, Options
 from shiq.model import Assertion, TBox

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 
 from abox_ops.audit import Audit
-from abox_ops.conflicts import Explainer
 from abox_ops.decide import Decider
-from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, NamedModule
-from abox_ops.named import NamedModules, asked, distinct_answers, positions, tally
-from shiq.abox import ABox, abox_of
+from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase
+from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, tally
+from abox_ops.raw_conflict import RawConflict
+from shiq.abox import ABox
 from shiq.checking.answer import result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
 from shiq.checking.crowds import crowds
@@ -20,7 +20,6 @@ from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
 from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
 from shiq.lazily import Lazily
-from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
@@ -69,24 +68,18 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         stage("deciding")
         return add_set, answers
 
-    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-        found, answers = answered(abox_of(part), lambda _: None)
-        explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
-        return found, inconsistent_groups(found, answers)
-
     add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - before
-    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
+    conflicts: Sequence[RawConflict] = ()
+    unexplained, complete = len(groups), not (groups and options.verdict_only)
     decider.progress = None
-    explained = groups and options.max_conflicts and not options.verdict_only and not has_disagreed(decider)
-    # The many small questions of explaining are not audited: the verdict does not rest on them.
-    audit, decider.audit = decider.audit, None
-    try:
-        raw = explainer.run(sorted(set(insertions), key=repr), add_set, groups) if explained else []
-    finally:
-        decider.audit = audit
+    if groups and options.max_conflicts and not options.verdict_only and not has_disagreed(decider):
+        # Loaded where there is something to explain: most batches are consistent.
+        from shiq.checking.explaining import explained
+
+        conflicts, unexplained, complete = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
     clock.stage("explaining")
     found = Found(
         options.criterion,
@@ -99,9 +92,9 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         tuple(dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)),
         decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
         calls,
-        raw,
-        explainer.unexplained if raw else len(groups),
-        explainer.complete and not options.verdict_only if groups else True,
+        conflicts,
+        unexplained,
+        complete,
         sent=sent_since(decider, sent),
         audit=decider.audit,
         notes=(*notes, *([_STOPPED] if groups and options.verdict_only else [])),
@@ -124,28 +117,10 @@ def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | No
     return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
 
 
-def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
-    where the reasoner says which."""
-    return [
-        *add_set.contradictory,
-        *(
-            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n]) or individuals_in(add_set.modules[k])
-            for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
-        ),
-    ]
-
-
 def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
     """The individuals of each contradictory element and each module."""
     clashing, modules = add_set.contradictory, add_set.modules
     return Lazily(len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)])
-
-
-def individuals_in(module: NamedModule) -> tuple[str, ...]:
-    """The individuals of a module, element by element."""
-    elements = module.elements
-    return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)
 
 
 def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.model import Assertion, Axiom
 from shiq.rdf.expressions import Expressions, Key
 from shiq.rdf.graph import Graph

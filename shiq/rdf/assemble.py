@@ -100,14 +100,13 @@ def _distinct(*columns: Ids) -> list[array[int]]:
     """The rows of parallel columns without repetitions, in the order first met."""
     rows = len(columns[0])
     if rows:
-        key = columns[0].astype(np.int64)
-        for ids in columns[1:]:
-            # Numbers the pairs so far before they are combined further, so that no key overflows.
-            _, key = np.unique(key, return_inverse=True)
-            key = key * (int(ids.max()) + 1) + ids
-        _, first = np.unique(key, return_index=True)
-        if len(first) < rows:
-            kept = np.sort(first)
+        order = np.lexsort(columns[::-1])
+        again = np.ones(rows - 1, np.bool_)
+        for ids in columns:
+            again &= ids[order[1:]] == ids[order[:-1]]
+        if again.any():
+            # Sorting is stable: of equal rows the first comes first.
+            kept = np.sort(order[np.concatenate([[True], ~again])])
             columns = tuple(ids[kept] for ids in columns)
     return [_array(ids) for ids in columns]
 

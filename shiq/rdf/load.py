@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
-from shiq.functional import read_document
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
 from shiq.model import (
@@ -28,22 +27,19 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf.bulk import column
-from shiq.rdf.jsonld import read_json
 from shiq.rdf.lines import read_lines
-from shiq.rdf.objects import Rewritten, read_oxigraph, read_rdflib
-from shiq.rdf.owlready import iris_of, read_owlready
 from shiq.rdf.places import plain_triple
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.surroundings import bare
-from shiq.rdf.tables import read_table
 from shiq.rdf.terms import numbered_labels, written_labels
 from shiq.rdf.triples import Triples
-from shiq.rdf.turtle import read_turtle
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS, ONTOLOGY, TYPE
-from shiq.rdf.xml import read_xml
 from shiq.reading import Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, TableSource, source_of
 from shiq.verdict import Leftover
+
+if TYPE_CHECKING:
+    from shiq.rdf.objects import Rewritten
 
 Progress: TypeAlias = Callable[[str, int], None]
 
@@ -116,6 +112,8 @@ def load(
             loaded.ontologies.add(source.iri)
             _file(source, own, loaded, progress, catalog)
         elif isinstance(source, TableSource):
+            from shiq.rdf.tables import read_table
+
             rejects = Rejects(source.name)
             read_table(source, loaded.triples, own, rejects, progress)
             _account(rejects, loaded)
@@ -193,14 +191,21 @@ def _triples(
     progress: Progress | None,
     catalog: Catalog | None = None,
 ) -> None:
+    # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.format in LINE_FORMATS:
         with source.open() as stream:
             read_lines(stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS)
     elif source.format in (Format.TURTLE, Format.TRIG):
+        from shiq.rdf.turtle import read_turtle
+
         read_turtle(source, triples, numbered_labels(scope), rejects, progress)
     elif source.format is Format.JSONLD:
+        from shiq.rdf.jsonld import read_json
+
         read_json(source, triples, numbered_labels(scope), rejects, catalog)
     else:
+        from shiq.rdf.xml import read_xml
+
         read_xml(source, triples, numbered_labels(scope), rejects, progress)
 
 
@@ -211,6 +216,8 @@ def _account(rejects: Rejects, loaded: Loaded) -> None:
 
 
 def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
+    from shiq.functional.reader import read_document
+
     data = source.read()
     try:
         text = data.decode("utf-8")
@@ -250,10 +257,16 @@ def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
     triples, name = loaded.triples, source.name
     match source.kind:
         case ObjectKind.RDFLIB:
+            from shiq.rdf.objects import read_rdflib
+
             loaded.rewritten.append(read_rdflib(source.value, name, triples, written_labels(scope), rejects))
         case ObjectKind.PYOXIGRAPH:
+            from shiq.rdf.objects import read_oxigraph
+
             loaded.rewritten.append(read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects))
         case ObjectKind.OWLREADY:
+            from shiq.rdf.owlready import iris_of, read_owlready
+
             loaded.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(source.value, name, triples, written_labels(scope), rejects, _reread)
         case ObjectKind.TBOX:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from shiq.functional import axiom_text
+from shiq.functional.writer import axiom_text
 from shiq.model import (
     NOTHING,
     THING,
