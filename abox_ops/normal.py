@@ -64,10 +64,3 @@ def _defined(expression: ClassExpression, individual: str) -> Normalised:
 def definitions(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf, ...]:
     """The definitions that ``assertions`` need, each once, in order."""
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))
-
-
-def name_of(defined: ClassExpression) -> str:
-    """The name that a definition defines."""
-    if not isinstance(defined, Class):
-        raise TypeError(defined)
-    return defined.iri

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from abox_ops.normal import normalise
+from abox_ops.vocabulary import vocabulary
 from jobs.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, unique
 from jobs.engines.base import Base, Names, StoreBase
 from jobs.engines.calculus import Calculus
@@ -15,7 +16,6 @@ from jobs.engines.counting import Counts
 from jobs.engines.graph import Graph
 from jobs.engines.grouping import Grouping, components, grouping
 from jobs.engines.labels import EMPTY_ID
-from jobs.engines.memory import vocabulary
 from jobs.engines.saturation import asserted_labels, refuted_labels, saturate
 from jobs.engines.whole import Batch, Whole
 from jobs.rows import ROW_COLUMNS, SAME

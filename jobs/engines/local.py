@@ -20,7 +20,7 @@ from itertools import islice
 import numpy as np
 
 from abox_ops.engine import CRITERIA, MODEL, Decide, NamedModule
-from abox_ops.normal import name_of
+from abox_ops.vocabulary import name_of
 from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
 from jobs.engines.base import Base, LessBase, Names, StoreBase, array_base

@@ -10,15 +10,16 @@ from abox_ops.add_set import Closure, clausal, told_labels
 from abox_ops.certification import certified_completion
 from abox_ops.data import DataView
 from abox_ops.definition7 import definition7
-from abox_ops.elements import ElementGraph, atom_names
+from abox_ops.elements import ElementGraph
 from abox_ops.engine import CRITERIA, Decide, NamedModule
 from abox_ops.everything import everything
 from abox_ops.kept import kept_assertions
 from abox_ops.modules import modules
-from abox_ops.normal import definitions, name_of, normalise
+from abox_ops.normal import normalise
 from abox_ops.outside_completion import OutsideCompletion
 from abox_ops.patch import Patch, Patching
 from abox_ops.told import EMPTY, Label, LabelSpace
+from abox_ops.vocabulary import name_of, vocabulary
 from abox_ops.widening import patched
 from jobs.store.read import Store
 from shiq.abox import ABox, abox_of, individuals_of
@@ -28,10 +29,6 @@ from shiq.errors import UsageError
 from shiq.model import (
     Assertion,
     Class,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    ObjectPropertyAssertion,
-    SameIndividual,
     SubClassOf,
     TBox,
 )
@@ -280,26 +277,6 @@ def by_individual(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]
         for individual in set(individuals_of(assertion)):
             found.setdefault(individual, []).append(assertion)
     return found
-
-
-def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
-    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
-
-    In an order that depends on the set of assertions alone.
-    """
-    complex_: list[Assertion] = []
-    names: set[str] = set()
-    for assertion in assertions:
-        for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
-            names.update(atom_names((plain,)))
-            if plain is not assertion:
-                complex_.append(assertion)
-    ordered = sorted(complex_, key=repr)
-    return (*definitions(ordered, roles), *map(Class, sorted(names)))
-
-
-#: What normal form leaves alone, and no class name stands in.
-_PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
 
 
 def _theory(tbox: ClausalTBox) -> DataTheory:
