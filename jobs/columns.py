@@ -79,9 +79,7 @@ def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct) keys, ascending."""
-    low = np.searchsorted(sorted_keys, wanted, "left")
-    high = np.searchsorted(sorted_keys, wanted, "right")
-    return ranges(low, high)
+    return ranges(sorted_keys.searchsorted(wanted, "left"), sorted_keys.searchsorted(wanted, "right"))
 
 
 def ranges(low: Ints, high: Ints) -> Ints:
@@ -185,17 +183,25 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct ``values``, ascending; which of them each is; and the position of one example of each."""
     if len(values) <= TINY:
         return _distinct_of_few(values)
+    if not _is_dense(values):
+        return _distinct_by_sorting(values)
     found = unique(values)
-    if _is_dense(values):
-        low = int(found[0])
-        rank = np.zeros(int(found[-1]) - low + 1, np.int64)
-        rank[found - low] = np.arange(len(found))
-        inverse = rank[values - low]
-    else:
-        inverse = np.searchsorted(found, values)
+    low = int(found[0])
+    rank = np.zeros(int(found[-1]) - low + 1, np.int64)
+    rank[found - low] = np.arange(len(found))
+    inverse = rank[values - low]
     example = np.zeros(len(found), np.int64)
     example[inverse] = np.arange(len(values))
     return found, inverse, example
+
+
+def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
+    order = np.argsort(values)
+    ordered = values[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    inverse = np.empty(len(values), np.int64)
+    inverse[order] = np.cumsum(is_first) - 1
+    return ordered[is_first], inverse, order[is_first]
 
 
 def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
@@ -226,8 +232,22 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
         table[found - low] = True
         inside: npt.NDArray[np.bool_] = table[np.where((values < low) | (values > high), high + 1, values) - low]
         return inside
-    equal: npt.NDArray[np.bool_] = found[np.minimum(np.searchsorted(found, values), len(found) - 1)] == values
+    equal: npt.NDArray[np.bool_] = found[np.minimum(positions(found, values), len(found) - 1)] == values
     return equal
+
+
+def positions(ordered: Ints, values: Ints) -> Ints:
+    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up in order: one after another from
+    places that lie far apart, each waits for memory."""
+    if len(values) <= _FEW_LOOKUPS or (values[1:] >= values[:-1]).all():
+        return ordered.searchsorted(values)
+    order = np.argsort(values)
+    found = np.empty(len(values), np.int64)
+    found[order] = ordered.searchsorted(values[order])
+    return found
+
+
+_FEW_LOOKUPS = 256
 
 
 def without(values: Ints, others: Ints) -> Ints:
@@ -244,14 +264,28 @@ def row_codes(*columns: Ints) -> Ints:
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
         width = high - low + 1
         if width > 1 << 22:
-            column, low = distinct(column)[1], 0
-            width = int(column.max()) + 1
+            column, low, width = _narrowed(column, low, high)
         if size * width >= 1 << 62:
             code = distinct(code)[1]
             size = int(code.max()) + 1
         code = code * width + (column - low)
         size *= width
     return code
+
+
+def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
+    """Smaller numbers that are equal iff those of ``column``, which goes from ``low`` to ``high``; the least of them, and their
+    range. Nodes come as those of a base, and far off those of a batch: it may do to close the gap."""
+    span = high - low
+    if span < 1 << 62:
+        offset = column - low
+        is_far = offset > span >> 1
+        near, far = int(offset.max(where=~is_far, initial=0)), int(offset.min(where=is_far, initial=span))
+        width = span - far + near + 2
+        if width <= 1 << 31:
+            return np.where(is_far, offset - (far - near - 1), offset), 0, width
+    column = distinct(column)[1]
+    return column, 0, int(column.max()) + 1
 
 
 def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.bool_]:

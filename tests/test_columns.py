@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from jobs.columns import TINY, contained, distinct, is_in, unique
+from jobs.columns import TINY, contained, distinct, is_in, positions, row_codes, unique
 from jobs.engines.labels import by_distinct, combinations
 
 SIZES = (0, 1, 2, TINY - 1, TINY, TINY + 1, 5 * TINY)
@@ -32,3 +32,32 @@ def test_few_and_many(size: int, values: int) -> None:
         combination, which = combinations(first, second)
         assert combination == sorted(set(rows)) and [combination[i] for i in which.tolist()] == rows
         assert by_distinct(first, lambda a: a // 2).tolist() == [a // 2 for a, _ in rows]
+
+
+@pytest.mark.parametrize("far", [0, 1 << 30, 1 << 48, 1 << 62])
+def test_rows_of_a_base_and_of_a_batch(far: int) -> None:
+    """Columns whose numbers lie in two places far apart, or anywhere."""
+    dice = np.random.default_rng(far % 7)
+    for size in (1, 5, 300, 3_000):
+        near = dice.integers(-3, 900, size)
+        spread = dice.integers(-(1 << 63), (1 << 63) - 1, 40)
+        columns = [near + far * dice.integers(0, 2, size), dice.integers(0, 4, size), spread[dice.integers(0, 40, size)]]
+        for chosen in (columns[:2], columns, [columns[2]], [columns[0], columns[0][::-1]]):
+            rows = list(zip(*(column.tolist() for column in chosen)))
+            by_code: dict[int, set[object]] = {}
+            for code, row in zip(row_codes(*chosen).tolist(), rows):
+                by_code.setdefault(code, set()).add(row)
+            assert all(len(found) == 1 for found in by_code.values())
+            assert len(by_code) == len(set(rows))
+            half = [column[: size // 2] for column in chosen]
+            among = set(rows[: size // 2])
+            assert contained(chosen, half).tolist() == [row in among for row in rows]
+
+
+def test_positions_are_those_of_searching() -> None:
+    dice = np.random.default_rng(5)
+    for size in (0, 1, 100, 5_000):
+        ordered = np.sort(dice.integers(0, 1 << 40, 1_000))
+        values = dice.permutation(np.concatenate([dice.choice(ordered, size), dice.integers(0, 1 << 40, size)]))
+        assert np.array_equal(positions(ordered, values), np.searchsorted(ordered, values))
+        assert np.array_equal(positions(ordered, np.sort(values)), np.searchsorted(ordered, np.sort(values)))

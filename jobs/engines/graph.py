@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.normal import normalise
-from jobs.columns import Columns, Ints, unique
+from jobs.columns import Columns, Ints, positions, unique
 from jobs.engines.base import FRESH
 from jobs.engines.grouping import Grouping, components
 from jobs.engines.labels import EMPTY_ID, Bools
@@ -112,7 +112,7 @@ class Graph:
                 fresh = new[new >= FRESH]
                 new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
             self._add(new, group)
-        return self._numbers[np.searchsorted(self._keys, keys)]
+        return self._numbers[positions(self._keys, keys)]
 
     def _missing(self, keys: Ints) -> Ints:
         wanted = unique(keys)

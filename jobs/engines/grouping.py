@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.columns import Ints, Table, array_table, distinct, is_in, without
+from jobs.columns import Ints, Table, array_table, distinct, is_in, positions, without
 
 _NONE = np.zeros(0, np.int64)
 
@@ -29,7 +29,7 @@ class Grouping:
         rows = self.by_member.rows_of(ids)
         if not len(rows["member"]):
             return ids
-        position = np.minimum(np.searchsorted(rows["member"], ids), len(rows["member"]) - 1)
+        position = np.minimum(positions(rows["member"], ids), len(rows["member"]) - 1)
         found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
         return found
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from abox_ops.normal import normalise
 from abox_ops.vocabulary import vocabulary
-from jobs.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, unique
+from jobs.columns import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
 from jobs.engines.base import Base, Names, StoreBase
 from jobs.engines.calculus import Calculus
 from jobs.engines.counting import Counts
@@ -45,7 +45,7 @@ class ElementLabels:
 
     def of(self, elements: Ints) -> Ints:
         rows = self.table.rows_of(elements)
-        found: Ints = rows["label"][np.searchsorted(rows["element"], elements)]
+        found: Ints = rows["label"][positions(rows["element"], elements)]
         return found
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 
 from abox_ops.completion import Completions
 from abox_ops.told import EMPTY, Label
-from jobs.columns import Ints, Table, distinct, is_in, unique, without
+from jobs.columns import Ints, Table, distinct, is_in, positions, unique, without
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
 from jobs.engines.grouping import Grouping, PatchedGrouping
@@ -57,7 +57,7 @@ class OutsideCompletion:
         if len(self.others) and len(old):
             rows = self.others.rows_of(keys[old])
             label = by_distinct(rows["label"], lambda i: number(self.known(i)))
-            at = np.searchsorted(rows["element"], keys[old])
+            at = positions(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]

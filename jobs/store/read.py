@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, ReadCounter, take
+from jobs.columns import Columns, Ints, ReadCounter, is_in, positions, take
 from jobs.rows import DIFFERENT, SAME
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
@@ -214,16 +214,17 @@ class Store:
         """
         hashes = term_hash(terms)
         found = self.table("terms").rows_of(hashes)
-        low = np.searchsorted(found["hash"], hashes, "left")
-        high = np.searchsorted(found["hash"], hashes, "right")
         nodes = np.full(len(terms), -1, np.int64)
-        known = np.flatnonzero(high > low)
-        candidates = found["node"][low[known]]
-        for i, node, term in zip(known.tolist(), candidates.tolist(), self.terms_of(candidates)):
-            if term == terms[i]:
-                nodes[i] = node
-        for i in known[high[known] - low[known] > 1].tolist():
-            same_hash = found["node"][low[i] : high[i]]
+        if not len(found["hash"]):
+            return nodes
+        first = positions(found["hash"], hashes)
+        known = np.flatnonzero(found["hash"][np.minimum(first, len(found["hash"]) - 1)] == hashes)
+        candidates = found["node"][first[known]]
+        is_it = [term == terms[i] for i, term in zip(known.tolist(), self.terms_of(candidates))]
+        nodes[known[is_it]] = candidates[is_it]
+        shared = found["hash"][1:][found["hash"][1:] == found["hash"][:-1]]
+        for i in known[is_in(hashes[known], shared)].tolist():
+            same_hash = found["node"][first[i] : np.searchsorted(found["hash"], hashes[i], "right")]
             for node, term in zip(same_hash.tolist(), self.terms_of(same_hash)):
                 if term == terms[i]:
                     nodes[i] = node
@@ -338,7 +339,7 @@ def complex_assertions(rows: Columns) -> dict[int, Assertion]:
 
 def _positions(keys: Ints, wanted: Ints, store: Path) -> Ints:
     """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is missing."""
-    found = np.searchsorted(keys, wanted)
+    found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
             f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index`."
