@@ -77,6 +77,7 @@ class Graph:
         self.rare = Rare([], [], [])
         self._mapped: tuple[Ints, Ints, Ints] | None = None
         self._is_joined = False
+        self._has_insertions = False
         self.asserted_complex: list[tuple[int, int, Assertion]] = []
 
     def __len__(self) -> int:
@@ -200,9 +201,29 @@ class Graph:
         node, element = self.member_node[mine], self.member_element[mine]
         order = np.argsort(node)
         node, element = node[order], element[order]
-        rows = self.whole.rows_of("half_edges", node)
+        rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
+        self._add_edges(rows, element[np.searchsorted(node, rows["node"])])
+
+    def meet_insertions(self) -> None:
+        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it is asked for (`follow`)."""
+        rows = dict(self.whole.inserted["half_edges"].columns)
+        self._add_edges({**rows, "inserted": np.ones(len(rows["node"]), np.bool_)}, self.locate_nodes(rows["node"]))
+        self._has_insertions = True
+
+    def follow(self, elements: Bools) -> None:
+        """Expands those of ``elements`` (a flag by number) that are not as in A, where `meet_insertions` has put that off. Others
+        send nothing along the role assertions of A that has not arrived."""
+        if self._has_insertions:
+            self.expand(np.flatnonzero(elements & ((self.label != self.old) | self.is_new())[: len(elements)]))
+
+    def expand_put_off(self, elements: Bools) -> None:
+        """Expands ``elements`` where that has been put off."""
+        if self._has_insertions:
+            self.expand(np.flatnonzero(elements))
+
+    def _add_edges(self, rows: Columns, source: Ints) -> None:
         found = {
-            "source": element[np.searchsorted(node, rows["node"])],
+            "source": source,
             "role": rows["role"],
             "target": self.locate_nodes(rows["neighbour"]),
             "source_node": rows["node"],

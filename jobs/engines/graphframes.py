@@ -132,10 +132,11 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         is_over: Callable[[], bool],
         *,
         verdict_only: bool = False,
+        all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only)
+            return super().patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, all_around=all_around)
 
     def _new_patch(
         self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int

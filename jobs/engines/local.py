@@ -119,8 +119,9 @@ class LocalKnowledgeBase:
         is_over: Callable[[], bool],
         *,
         verdict_only: bool = False,
+        all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
+        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
         outside = self._outside(decide, is_over)
         graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
         known = self.index.simplified.clauses.atom_ids
@@ -131,6 +132,7 @@ class LocalKnowledgeBase:
             return self._add_set(calculus, whole, found).modules
 
         patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
+        patch.all_around = all_around
         found = patched(patch, decide, is_over, verdict_only=verdict_only)
         add_set = self._add_set(calculus, whole, patch.found())
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers

@@ -38,7 +38,7 @@ Named = Callable[[Found], Sequence[NamedModule]]
 
 class Patch(OpenAssertions):
     """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``name``: gives the modules
-    of what is kept."""
+    of what is kept. ``all_around``: reads all role assertions of what is touched, also where nothing changes."""
 
     counts: FineCounts
 
@@ -54,6 +54,7 @@ class Patch(OpenAssertions):
     ) -> None:
         super().__init__(index, calculus, graph, touched)
         self.outside, self.absent, self._name = outside, absent, name
+        self.all_around = False
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
@@ -113,7 +114,11 @@ class Patch(OpenAssertions):
         graph = self.graph
         if self._first is None:
             self._first = graph.locate_nodes(self.touched.nodes)
-            graph.expand(self._first)
+            if self.all_around or self.grown_tbox:
+                graph.expand(self._first)
+            else:
+                graph.meet_insertions()
+                graph.gather(self._first)
             combine(self.calculus, graph, unique(graph.rep))
             self.take_in(unique(graph.rep[self._first]), inserted_only=not self.grown_tbox)
             self.active = flags(len(graph), graph.rep[self._first])
@@ -283,6 +288,8 @@ class Patch(OpenAssertions):
         beyond = ~(self.inside[source] | self.inside[target])
         open_ |= beyond & (flag_of(self.is_new, source) | flag_of(self.is_new, target))
         rest = np.flatnonzero(beyond & ~open_)
+        graph.expand(unique(source[rest[seen[rest]]]))
+        self._sync()
         old = ~graph.edges["inserted"]
         pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
         open_[rest] = seen[rest] & contained([source[rest], target[rest]], pairs)

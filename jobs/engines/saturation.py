@@ -34,6 +34,8 @@ def saturate(
     changed = active
     while True:
         while changed.any():
+            graph.follow(changed)
+            active, changed = longer(active, len(graph)), longer(changed, len(graph))
             changed = _send(calculus, graph, active, changed, from_outside)
         grown = _merge(calculus, graph, _with_neighbours(graph, active) if from_outside else active)
         if not len(grown):
@@ -84,10 +86,13 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
     first: list[Ints] = []
     second: list[Ints] = []
     for clause in calculus.functional:
+        centres = longer(centres, len(graph))
         centre = centres.copy()
         centre[centres] = calculus.in_force(graph.label[centres], clause)
         if not centre.any():
             continue
+        graph.expand_put_off(centre)
+        centre = longer(centre, len(graph))
         source, role, target = graph.half_edges(centre)
         told = calculus.among(role, calculus.below(clause))
         told[told] = calculus.table.where(graph.label[target[told]], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]

@@ -149,12 +149,12 @@ class Whole:
         halves = sizes["half_edges"] + sizes["pairs"]
         return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
 
-    def rows_of(self, table: str, nodes: Ints) -> Columns:
+    def rows_of(self, table: str, nodes: Ints, *, with_inserted: bool = True) -> Columns:
         """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
         columns = ROW_COLUMNS[table]
         theirs = self.base.table(table)
         old = theirs.rows_of(nodes[nodes < FRESH]) if len(theirs) else {}
-        new = self.inserted[table].rows_of(nodes) if len(self.inserted[table]) else {}
+        new = self.inserted[table].rows_of(nodes) if with_inserted and len(self.inserted[table]) else {}
         return {
             **{c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]]) for c in columns},
             "inserted": np.repeat([False, True], [len(part["node"]) if part else 0 for part in (old, new)]),

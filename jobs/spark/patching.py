@@ -3,7 +3,8 @@
 *Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, modules decided on the
 way, and groups of which one consulted what the other changed are patched again as one. The executors read N from the store.
 
-* consulted(g): all elements that the graph of g has located at the end.
+* consulted(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
+  changes there, it may send on.
 * changed(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
   assertions that some ≤n can count or an axiom or negative assertion of THEORY.md 2.6 can see, and the subjects of inserted data
   assertions that some ≤n can count.
@@ -57,7 +58,7 @@ def patch(
     """The patch of some insertions, with the vocabulary of the whole batch; and which numbers of its graph were changed.
     ``known``: nodes of individuals."""
     whole, calculus = whole_of(kb, insertions, known, plan)
-    add_set, answers = kb.patch_with(whole, calculus, plan.extra, *_asked(plan))
+    add_set, answers = kb.patch_with(whole, calculus, plan.extra, *_asked(plan), all_around=True)
     # Counting what is kept looks at the far ends of inequalities too: they are consulted.
     _ = add_set.size
     assert add_set.patch is not None
