@@ -41,6 +41,9 @@ class Table(Protocol):
     def rows_of(self, keys: Ints) -> Columns:
         """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted by key."""
 
+    def degrees(self, keys: Ints) -> Ints:
+        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading them."""
+
     def scan(self) -> Iterator[Columns]:
         """Every row, in chunks, sorted by key within a file."""
 
@@ -61,6 +64,9 @@ class ArrayTable:
         self.reads.found += len(found)
         return {name: take(column, found) for name, column in self.columns.items()}
 
+    def degrees(self, keys: Ints) -> Ints:
+        return run_lengths(self.columns[self.key], keys)
+
     def scan(self) -> Iterator[Columns]:
         yield dict(self.columns)
 
@@ -80,6 +86,11 @@ def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct) keys, ascending."""
     return ranges(sorted_keys.searchsorted(wanted, "left"), sorted_keys.searchsorted(wanted, "right"))
+
+
+def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
+    """How often each of the ``wanted`` keys is among ``sorted_keys``."""
+    return sorted_keys.searchsorted(wanted, "right") - sorted_keys.searchsorted(wanted, "left")
 
 
 def ranges(low: Ints, high: Ints) -> Ints:

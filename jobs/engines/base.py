@@ -197,6 +197,9 @@ class LessTable:
     def rows_of(self, keys: Ints) -> Columns:
         return self._left(self.table.rows_of(keys))
 
+    def degrees(self, keys: Ints) -> Ints:
+        return self.table.degrees(keys)
+
     def scan(self) -> Iterator[Columns]:
         return map(self._left, self.table.scan())
 

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jobs.columns import ArrayTable, Columns, Ints, array_table, contained, unique
+from jobs.columns import ArrayTable, Columns, Ints, array_table, contained, positions, unique
 from jobs.engines.base import FRESH, Base, Names
+from jobs.engines.labels import Bools
 from jobs.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.schema import literal_hash
 from shiq.abox import ABox
@@ -81,6 +82,10 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
         if not len(table):
             has[name] = lacks[name] = rows
             continue
+        if name == "half_edges":
+            held = _held_edges(base, rows)
+            has[name], lacks[name] = ({c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held))
+            continue
         theirs = base.table(name).rows_of(rows["node"])
         if name == "data_assertions":
             rows["literal"] = _in_base(base, batch, rows, theirs)
@@ -91,6 +96,25 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
         has[name] = {c: column[held] for c, column in rows.items()}
         lacks[name] = {c: column[~held] for c, column in rows.items()}
     return has, lacks
+
+
+def _held_edges(base: Base, rows: Columns) -> Bools:
+    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends which has fewer: a hub's are not
+    read."""
+    node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
+    table = base.table("half_edges")
+    nodes = unique(node)
+    known = np.where(nodes < FRESH, nodes, -1)
+    degree = np.zeros(len(nodes), np.int64)
+    degree[known >= 0] = table.degrees(known[known >= 0])
+    mine, other = (degree[positions(nodes, end)] for end in (node, neighbour))
+    forward = role % 2 == 0
+    chosen = np.flatnonzero((mine < other) | (mine == other) & forward)
+    theirs = table.rows_of(node[chosen])
+    columns = ROW_COLUMNS["half_edges"]
+    held = chosen[contained([rows[c][chosen] for c in columns], [theirs[c] for c in columns])]
+    ends = np.where(forward, node, neighbour), role // 2, np.where(forward, neighbour, node)
+    return contained(ends, [end[held] for end in ends])
 
 
 def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:

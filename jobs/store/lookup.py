@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Column, Columns, Ints, arrow_ints, matching_rows, stored_ints, take
+from jobs.columns import Column, Columns, Ints, arrow_ints, matching_rows, run_lengths, stored_ints, take
 from jobs.store.manifest import LOOKUPS, DataFile, placed, sync_directory
 from shiq.errors import StoreError
 
@@ -75,6 +75,15 @@ class MappedFile:
         # Keys of the same width: else numpy would widen, and so read, all of them.
         rows = matching_rows(keys, near.astype(keys.dtype))
         return self._at(rows)
+
+    def degrees(self, wanted: Ints) -> Ints:
+        """How many rows each of ``wanted`` has."""
+        keys = self.keys
+        found = np.zeros(len(wanted), np.int64)
+        if len(keys):
+            low, high = np.searchsorted(wanted, int(keys[0])), np.searchsorted(wanted, int(keys[-1]), "right")
+            found[low:high] = run_lengths(keys, wanted[low:high].astype(keys.dtype))
+        return found
 
     def part(self, start: int, stop: int) -> Columns:
         """The rows from number ``start`` on, before ``stop``."""

@@ -167,6 +167,11 @@ class ParquetTable:
             found = {name: take(column, order) for name, column in found.items()}
         return self._valid(found)
 
+    def degrees(self, keys: Ints) -> Ints:
+        """About how many rows each of the (ascending, distinct) ``keys`` has: those that were removed count, and those without a
+        look-up file do not."""
+        return sum((file.degrees(keys) for file in self._mapped), np.zeros(len(keys), np.int64))
+
     def _of_row_groups(self, wanted: Ints) -> list[Columns]:
         index = self._index
         first = np.searchsorted(wanted, index.low, "left")
