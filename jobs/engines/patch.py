@@ -288,8 +288,7 @@ class Patch(OpenAssertions):
         beyond = ~(self.inside[source] | self.inside[target])
         open_ |= beyond & (flag_of(self.is_new, source) | flag_of(self.is_new, target))
         rest = np.flatnonzero(beyond & ~open_)
-        graph.expand(unique(source[rest[seen[rest]]]))
-        self._sync()
+        # What A asserts at the ends of those that are seen was fetched to see whether they clash.
         old = ~graph.edges["inserted"]
         pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
         open_[rest] = seen[rest] & contained([source[rest], target[rest]], pairs)
