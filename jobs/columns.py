@@ -110,9 +110,9 @@ def take(column: Column, positions: Ints) -> Column:
 
 
 # pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take` all of its functions: half a
-# second, and a tenth, in a process that lives for one. Loading those functions costs as much as 100,000 texts taken here.
+# second, and a tenth, in a process that lives for one. Loading those functions costs as much as 100,000 texts taken here, once.
 
-_FEW, _NOT_MANY = 10_000, 100_000
+_FEW, _NOT_MANY = 10_000, 25_000
 
 
 def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
