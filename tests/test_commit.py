@@ -15,7 +15,7 @@ from store_content import said
 import jobs.engines.index
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
-from jobs.upkeep import commit, compact, write_store
+from jobs.upkeep import commit, commits, compact, write_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.check import open_store as open_session
@@ -216,11 +216,12 @@ def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
         assert ClassAssertion(COMPANY, "urn:t#x") in set(store.export())
 
 
-def test_many_files_become_one(tmp_path: Path) -> None:
+def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "MOST_FILES", 6)
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
-    for i in range(34):
+    for i in range(9):
         one = abox_of([ClassAssertion(PERSON, f"urn:t#q{i}")])
         store = commit(tmp_path / "kg", one, abox_of([]), checked=store.identity)
-    assert max(len(t.files) for t in store.manifest.tables.values()) <= 32
+    assert max(len(t.files) for t in store.manifest.tables.values()) <= 6
     anew = write_store(tmp_path / "anew", TBOX, abox_of(store.export()))
     assert said(store) == said(anew)
