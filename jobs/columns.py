@@ -80,7 +80,7 @@ def array_table(key: str, columns: Mapping[str, Column], reads: ReadCounter | No
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
     """The permutation that sorts by ``key``, then by the other integer columns as they stand."""
     rest = [column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)]
-    return np.lexsort([*reversed(rest), columns[key]])
+    return np.argsort(row_codes(columns[key], *rest), kind="stable")
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
@@ -268,7 +268,7 @@ def without(values: Ints, others: Ints) -> Ints:
 
 
 def row_codes(*columns: Ints) -> Ints:
-    """Numbers that are equal iff the rows of ``columns`` are."""
+    """Numbers that are ordered as the rows of ``columns`` are."""
     code = np.zeros(len(columns[0]), np.int64)
     size = 1
     for column in columns:
@@ -285,7 +285,7 @@ def row_codes(*columns: Ints) -> Ints:
 
 
 def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
-    """Smaller numbers that are equal iff those of ``column``, which goes from ``low`` to ``high``; the least of them, and their
+    """Smaller numbers in the same order as those of ``column``, which goes from ``low`` to ``high``; the least of them, and their
     range. Nodes come as those of a base, and far off those of a batch: it may do to close the gap."""
     span = high - low
     if span < 1 << 62:

@@ -49,6 +49,7 @@ def test_rows_of_a_base_and_of_a_batch(far: int) -> None:
                 by_code.setdefault(code, set()).add(row)
             assert all(len(found) == 1 for found in by_code.values())
             assert len(by_code) == len(set(rows))
+            assert [rows[i] for i in np.argsort(row_codes(*chosen)).tolist()] == sorted(rows)
             half = [column[: size // 2] for column in chosen]
             among = set(rows[: size // 2])
             assert contained(chosen, half).tolist() == [row in among for row in rows]
