@@ -328,6 +328,12 @@ def test_the_page_of_a_gate(folder: Path) -> None:
     assert "house cat" in said
 
 
+def test_a_malformed_line_stands_as_it_is(folder: Path) -> None:
+    (folder / "space.nt").write_text("<urn:t#a b> <urn:t#chases> <urn:t#tom> .\n")
+    _, said = read_page(page(report_of(answer(folder, "space.nt"))))
+    assert "<urn:t#a b> <urn:t#chases> <urn:t#tom> ." in said
+
+
 def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
     (folder / "wrong.nt").write_text(f"{BASE}{BAD}")
     made = ("index", "--tbox", folder / "t.ttl", "--store", folder / "wrong", folder / "wrong.nt", "-q")

@@ -70,12 +70,14 @@ def identities(report: Report) -> str:
 
 
 def _leftover(left: Left) -> str:
-    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling."""
+    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling; and what is malformed
+    stands as it is."""
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
+    line = f"<code>{escaped(short(left.text))}</code>" if left.kind == "malformed" else said(left.text, names)
     times = f" <span class=chip>× {left.count:,}</span>" if left.count > 1 else ""
     return (
         f'<tr><td{narrow(left.place)} data-title="where">{escaped(left.place)}</td>'
-        f"<td>{with_names(in_plain_words(left.message), names)}{times}{f'<br>{said(left.text, names)}' if left.text else ''}</td>"
+        f"<td>{with_names(in_plain_words(left.message), names)}{times}{f'<br>{line}' if left.text else ''}</td>"
         f'<td data-title="what to do">{with_names(in_plain_words(left.hint), names)}</td>'
         f'<td class="narrow" data-title="kind">{escaped(left.kind)}'
         f"{'' if left.blocks else ' <span class=soft>(does not block)</span>'}</td></tr>"
