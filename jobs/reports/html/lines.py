@@ -70,8 +70,8 @@ def identities(report: Report) -> str:
 
 
 def _leftover(left: Left) -> str:
-    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling; and what is malformed
-    stands as it is."""
+    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling. What is
+    malformed stands as it is."""
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
     line = f"<code>{escaped(short(left.text))}</code>" if left.kind == "malformed" else said(left.text, names)
     times = f" <span class=chip>× {left.count:,}</span>" if left.count > 1 else ""
