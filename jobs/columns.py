@@ -80,17 +80,30 @@ def array_table(key: str, columns: Mapping[str, Column], reads: ReadCounter | No
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
     """The permutation that sorts by ``key``, then by the other integer columns as they stand."""
     rest = [column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)]
-    return np.argsort(row_codes(columns[key], *rest), kind="stable")
+    # Rows with equal numbers may differ in their texts.
+    return np.argsort(row_codes(columns[key], *rest), kind=None if len(rest) + 1 == len(columns) else "stable")
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct) keys, ascending."""
-    return ranges(sorted_keys.searchsorted(wanted, "left"), sorted_keys.searchsorted(wanted, "right"))
+    low = sorted_keys.searchsorted(wanted)
+    return ranges(low, low + _runs(sorted_keys, wanted, low))
 
 
 def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
     """How often each of the ``wanted`` keys is among ``sorted_keys``."""
-    return sorted_keys.searchsorted(wanted, "right") - sorted_keys.searchsorted(wanted, "left")
+    return _runs(sorted_keys, wanted, sorted_keys.searchsorted(wanted))
+
+
+def _runs(sorted_keys: Ints, wanted: Ints, low: Ints) -> Ints:
+    """The same, where each of ``wanted`` is, or would be, at ``low``. Most keys of most tables are there once."""
+    if not len(sorted_keys):
+        return np.zeros(len(wanted), np.int64)
+    last = len(sorted_keys) - 1
+    found: Ints = ((low <= last) & (sorted_keys[np.minimum(low, last)] == wanted)).astype(np.int64)
+    several = np.flatnonzero((low < last) & (sorted_keys[np.minimum(low + 1, last)] == wanted))
+    found[several] = sorted_keys.searchsorted(wanted[several], "right") - low[several]
+    return found
 
 
 def ranges(low: Ints, high: Ints) -> Ints:
@@ -126,6 +139,17 @@ def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
         return texts.take(arrow_ints(positions)).cast(pa.string())
     letters = np.frombuffer(data, np.uint8)[ranges(low, high)] if data is not None else np.zeros(0, np.uint8)
     return pa.Array.from_buffers(pa.string(), len(positions), [None, pa.py_buffer(found.astype(np.int32)), pa.py_buffer(letters)])
+
+
+def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
+    """The bytes of ``texts``, one after another, and where each begins, with the end of the last."""
+    if not len(texts):
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    _, bounds, data = texts.buffers()
+    ends = np.frombuffer(bounds, kind, len(texts) + 1, texts.offset * kind().itemsize).astype(np.int64)
+    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return letters[ends[0] : ends[-1]], ends - ends[0]
 
 
 def arrow_ints(values: Ints) -> pa.Array:

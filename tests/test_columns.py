@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from jobs.columns import TINY, contained, distinct, is_in, positions, row_codes, unique
+from jobs.columns import TINY, contained, distinct, is_in, matching_rows, positions, row_codes, run_lengths, unique
 from jobs.engines.labels import by_distinct, combinations
 
 SIZES = (0, 1, 2, TINY - 1, TINY, TINY + 1, 5 * TINY)
@@ -53,6 +53,16 @@ def test_rows_of_a_base_and_of_a_batch(far: int) -> None:
             half = [column[: size // 2] for column in chosen]
             among = set(rows[: size // 2])
             assert contained(chosen, half).tolist() == [row in among for row in rows]
+
+
+def test_rows_of_keys_that_are_there_never_once_or_often() -> None:
+    dice = np.random.default_rng(3)
+    for size in (0, 1, 2, 40, 500):
+        keys = np.sort(np.repeat(dice.integers(0, 2 * size + 1, size), dice.integers(1, 4, size)))
+        for wanted in (np.arange(-1, 2 * size + 3), np.unique(dice.integers(0, 2 * size + 1, size)), np.zeros(0, np.int64)):
+            expected = [i for i, key in enumerate(keys.tolist()) if key in set(wanted.tolist())]
+            assert matching_rows(keys, wanted).tolist() == expected
+            assert run_lengths(keys, wanted).tolist() == [keys.tolist().count(key) for key in wanted.tolist()]
 
 
 def test_positions_are_those_of_searching() -> None:

@@ -14,10 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from jobs.columns import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, take, unique, without
+from jobs.columns import ArrayTable, Columns, Ints, Table, array_table, contained, distinct, is_in, take, unique, without
+from jobs.engines.labels import Bools
 from jobs.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store import Store
 from jobs.store.values import decode
+from jobs.strings import are_strings, are_strings_in
 from shiq.abox import ABox, Interner
 from shiq.model import Assertion, Literal
 
@@ -60,6 +62,7 @@ class Base(Protocol):
     def terms_of(self, nodes: Ints) -> list[str]: ...
 
     def literals_of(self, literals: Ints) -> list[Literal]: ...
+    def are_strings(self, literals: Ints) -> Bools: ...
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """The assertion of each row of the table ``complex``."""
@@ -106,6 +109,9 @@ class ArrayBase:
     def literals_of(self, literals: Ints) -> list[Literal]:
         values = self.literals
         return [values[i] for i in literals.tolist()]
+
+    def are_strings(self, literals: Ints) -> Bools:
+        return are_strings(self.literals_of(literals))
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         return [self.complex[i] for i in rows["ordinal"].tolist()]
@@ -172,6 +178,13 @@ class StoreBase:
     def literals_of(self, literals: Ints) -> list[Literal]:
         return self.store.literals_of(literals)
 
+    def are_strings(self, literals: Ints) -> Bools:
+        found, which, _ = distinct(literals)
+        rows = self.store.table("literals").rows_of(found)
+        if len(rows["literal"]) != len(found):
+            return are_strings(self.store.literals_of(literals))
+        return are_strings_in(rows["lexical"], rows["datatype"], rows["language"])[which]
+
     def complex_of(self, rows: Columns) -> list[Assertion]:
         return [decode(json.loads(value)) for value in rows["value"].to_pylist()]
 
@@ -235,6 +248,9 @@ class OverBase:
 
     def literals_of(self, literals: Ints) -> list[Literal]:
         return self.base.literals_of(literals)
+
+    def are_strings(self, literals: Ints) -> Bools:
+        return self.base.are_strings(literals)
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         return self.base.complex_of(rows)

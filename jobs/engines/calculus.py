@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -16,15 +15,15 @@ from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace
 from jobs.columns import Columns, Ints, unique
 from jobs.engines.base import Names
 from jobs.engines.labels import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
+from jobs.strings import STRING, are_strings
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.datatypes.datatype_map import TYPES
 from shiq.datatypes.values import TEXT
-from shiq.model import NOTHING, RDF, RDFS, THING, XSD, DataComplementOf, Datatype, Literal
+from shiq.model import NOTHING, RDF, RDFS, THING, DataComplementOf, Datatype, Literal
 from shiq.roles import Role
 
 #: What no xsd:string holds: the characters outside XML 1.0.
-_ODD = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Calculus:
@@ -165,7 +164,7 @@ class Calculus:
         properties = self.names.data_properties.values
         values = list(literals)
         found = np.full(len(values), EMPTY_ID, np.int64)
-        alike = self.alike(rows["property"], values)
+        alike = self.alike(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
             found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], Literal("text"))]))
         for i in np.flatnonzero(~alike).tolist():
@@ -174,11 +173,11 @@ class Calculus:
                 found[i] = self.table.id(label)
         return found
 
-    def alike(self, properties: Ints, literals: Sequence[Literal]) -> Bools:
-        """Which data assertions are strings on properties that cannot tell one string from another."""
+    def alike(self, properties: Ints, strings: Bools) -> Bools:
+        """Which data assertions are ``strings`` on properties that cannot tell one string from another."""
         names = self.names.data_properties.values
         found = np.fromiter((p not in self._tells_strings_apart for p in names), np.bool_, len(names))[properties]
-        return found & _are_strings(literals)
+        return found & strings
 
     @cached_property
     def _tells_strings_apart(self) -> frozenset[str]:
@@ -196,22 +195,13 @@ class Calculus:
     def ill_typed(self, literals: Iterable[Literal]) -> Bools:
         """Which literals denote nothing."""
         values = list(literals)
-        found = ~_are_strings(values)
+        found = ~are_strings(values)
         for i in np.flatnonzero(found).tolist():
             found[i] = isinstance(self.theory.value(values[i]), IllTyped)
         return found
 
 
-def _are_strings(literals: Sequence[Literal]) -> Bools:
-    """Which literals are legal xsd:strings, as most are: told all at once."""
-    plain = np.fromiter((v.datatype == _STRING and not v.language for v in literals), np.bool_, len(literals))
-    if _ODD.search("".join([literals[i].lexical for i in np.flatnonzero(plain).tolist()])):
-        plain[:] = False
-    return plain
-
-
-_STRING = XSD + "string"
-_ALL_STRINGS = {_STRING, RDFS + "Literal", RDF + "PlainLiteral"}
+_ALL_STRINGS = {STRING, RDFS + "Literal", RDF + "PlainLiteral"}
 _NO_STRINGS = {iri for iri, known in TYPES.items() if known.space != TEXT}
 
 

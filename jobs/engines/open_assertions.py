@@ -161,8 +161,7 @@ class OpenAssertions:
         calculus = self.calculus
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
-        values = self.graph.whole.literals_of(literal[example])
-        alike = calculus.alike(property, [values[i] for i in which.tolist()])
+        alike = calculus.alike(property, self.graph.whole.are_strings(literal[example])[which])
         label = calculus.table.masked(self.labels()[element], np.zeros(len(element), np.int64), [calculus.data_bits])
         counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
         class_ = np.where(counts, self.counts.classes(element), -1)
@@ -177,12 +176,12 @@ class OpenAssertions:
         answers = [
             calculus.data.is_decided(
                 names[int(property[i])],
-                values[int(which[i])],
+                value,
                 calculus.table.labels[int(label[i])],
                 partial(class_values, i),
                 self.negated_properties,
             )
-            for i in example.tolist()
+            for i, value in zip(example.tolist(), self.graph.whole.literals_of(literal[example]))
         ]
         return np.array(answers, np.bool_)[question]
 

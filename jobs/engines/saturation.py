@@ -129,9 +129,7 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
 def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
     """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash where two members are different."""
     element, node = graph.nodes_of(elements)
-    rows = graph.whole.rows_of("class_assertions", np.sort(node))
-    if inserted_only:
-        rows = {name: column[rows["inserted"]] for name, column in rows.items()}
+    rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
     order = np.argsort(node)
     where = element[order][np.searchsorted(node[order], rows["node"])]
     target, received = [where], [calculus.class_labels(rows["class"])]
@@ -152,9 +150,7 @@ def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserte
 def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
     """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
     element, node = graph.nodes_of(elements)
-    rows = graph.whole.rows_of("data_assertions", np.sort(node))
-    if inserted_only:
-        rows = {name: column[rows["inserted"]] for name, column in rows.items()}
+    rows = graph.whole.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
     values, inverse = distinct_values(rows)
     labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
     said = labels != EMPTY_ID

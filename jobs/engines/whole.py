@@ -13,6 +13,7 @@ from jobs.engines.base import FRESH, Base, Names
 from jobs.engines.labels import Bools
 from jobs.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
 from jobs.store.schema import literal_hash
+from jobs.strings import are_strings
 from shiq.abox import ABox
 from shiq.model import (
     Assertion,
@@ -173,11 +174,11 @@ class Whole:
         halves = sizes["half_edges"] + sizes["pairs"]
         return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
 
-    def rows_of(self, table: str, nodes: Ints, *, with_inserted: bool = True) -> Columns:
+    def rows_of(self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True) -> Columns:
         """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
         columns = ROW_COLUMNS[table]
         theirs = self.base.table(table)
-        old = theirs.rows_of(nodes[nodes < FRESH]) if len(theirs) else {}
+        old = theirs.rows_of(nodes[nodes < FRESH]) if with_old and len(theirs) else {}
         new = self.inserted[table].rows_of(nodes) if with_inserted and len(self.inserted[table]) else {}
         return {
             **{c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]]) for c in columns},
@@ -245,6 +246,15 @@ class Whole:
 
     def literals_of(self, literals: Ints) -> list[Literal]:
         return _looked_up(literals, self.base.literals_of, self.batch.literals)
+
+    def are_strings(self, literals: Ints) -> Bools:
+        """Which literals are legal strings; see `jobs.strings`."""
+        is_new = literals >= FRESH
+        found = np.zeros(len(literals), np.bool_)
+        found[is_new] = are_strings([self.batch.literals[i] for i in (literals[is_new] - FRESH).tolist()])
+        if not is_new.all():
+            found[~is_new] = self.base.are_strings(literals[~is_new])
+        return found
 
     def scan(self, table: str) -> Iterator[Columns]:
         """Every row, in chunks."""
