@@ -1,42 +1,64 @@
-"""Unit propagation over local clauses, on bitmasks (THEORY.md 2.2).
+"""Unit propagation over local clauses (THEORY.md 2.2).
 
-A *literal* is a bit: that of its atom if it is positive, that of its atom + ``width`` if it is negative. A clause is the mask of
-its literals, and a label the mask of the literals that it does not refute, so that what is left of a clause is one operation.
+A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it is negative. A label becomes the
+mask of the literals that it refutes. Over few atoms a clause is the mask of its literals, so that what is left of it is one
+operation; over many, masks of so many bits for as many clauses would be quadratic, and a clause is the tuple of its literals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+#: From so many atoms on, clauses are tuples of literals: there, both cost about as much.
+WIDE = 2048
 
 #: Up to so many literals, the clauses with any of them are looked up literal by literal.
 _FEW = 8
 
 
-class Propagation:
-    """The ``clauses`` (head, body) over atoms below ``width``. ``clash``: what a clause without literals gives."""
+class Propagation(Protocol):
+    """Unit propagation with the clauses over atoms below a width."""
 
-    def __init__(self, width: int, clauses: Iterable[tuple[int, int]], clash: tuple[int, int]) -> None:
+    def everywhere(self) -> tuple[int, int]:
+        """The closure of the empty label."""
+
+    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
+        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more than it takes to find a clash.
+
+        Stops because every step refutes a literal of finitely many.
+        """
+
+
+def propagation_of(width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> Propagation:
+    """Propagation with ``clauses``, each by its literals, over atoms below ``width``. ``clash``: what a clause without literals
+    gives."""
+    return (WidePropagation if width >= WIDE else MaskPropagation)(width, clauses, clash)
+
+
+class MaskPropagation:
+    """Propagation with a clause as a mask."""
+
+    def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
         self._width, self._low = width, (1 << width) - 1
-        self._clauses = [head | body << width for head, body in clauses]
+        self._clauses = [_mask(clause) for clause in clauses]
         self._clash = clash[0] | clash[1] << width
         #: By literal.
         self._with: dict[int, list[int]] = {}
         for clause in self._clauses:
-            for literal in _literals(clause):
+            for literal in _positions(clause):
                 self._with.setdefault(literal, []).append(clause)
 
-    def units(self) -> list[int]:
-        """The clauses of at most one literal."""
-        return [clause for clause in self._clauses if not clause & (clause - 1)]
+    def everywhere(self) -> tuple[int, int]:
+        return self._closure((0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)])
 
-    def closure(
+    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
+        return self._closure(label, closed, to_clash=to_clash)
+
+    def _closure(
         self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
     ) -> tuple[int, int]:
-        """The closure of ``label``, of which ``closed`` is closed but for the clauses in ``queue``. With ``to_clash``, no more
-        than it takes to find a clash.
-
-        Stops because every step refutes a literal of finitely many.
-        """
+        """`closure`, with ``closed`` closed but for the clauses in ``queue``."""
         width, low, clauses_with = self._width, self._low, self._with
         positive, negative = label
         # Names that no clause here speaks of.
@@ -57,7 +79,7 @@ class Propagation:
             if added & (added - 1):
                 todo += self._shortened(added, possible)
                 continue
-            for clause in clauses_with.get(added, ()):
+            for clause in clauses_with.get(added.bit_length() - 1, ()):
                 open_ = clause & possible
                 if not open_ & (open_ - 1):
                     todo.append(clause)
@@ -71,7 +93,7 @@ class Propagation:
         certain = ((impossible >> width) & low | (impossible & low) << width) & possible
         clauses: Iterable[int] = self._clauses
         if refuted.bit_count() <= _FEW:
-            clauses = [clause for literal in _literals(refuted) for clause in self._with.get(literal, ())]
+            clauses = [clause for literal in _positions(refuted) for clause in self._with.get(literal, ())]
         return [
             clause
             for clause in clauses
@@ -79,8 +101,77 @@ class Propagation:
         ]
 
 
-def _literals(mask: int) -> Iterator[int]:
+class WidePropagation:
+    """Propagation with a clause as the tuple of its literals, and a count of those that are not refuted."""
+
+    def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
+        self._width, self._low = width, (1 << width) - 1
+        self._clauses = [tuple(dict.fromkeys(clause)) for clause in clauses]
+        self._clash = [*_positions(clash[0] | clash[1] << width)]
+        #: By literal, the places of its clauses.
+        self._with: dict[int, list[int]] = {}
+        for i, clause in enumerate(self._clauses):
+            for literal in clause:
+                self._with.setdefault(literal, []).append(i)
+
+    def everywhere(self) -> tuple[int, int]:
+        return self._closure((0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2])
+
+    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
+        return self._closure(label, closed, to_clash=to_clash)
+
+    def _closure(
+        self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
+    ) -> tuple[int, int]:
+        """`closure`, with ``closed`` closed but for the clauses at the places in ``queue``."""
+        width, low, clauses, clauses_with = self._width, self._low, self._clauses, self._with
+        positive, negative = label
+        # Names that no clause here speaks of.
+        beyond = positive >> width << width, negative >> width << width
+        mask = negative & low | (positive & low) << width
+        refuted = bytearray(mask.to_bytes(width // 4 + 1, "little"))
+
+        def possible(i: int) -> list[int]:
+            return [x for x in clauses[i] if not refuted[x >> 3] >> (x & 7) & 1]
+
+        fresh = mask & ~(closed[1] & low | (closed[0] & low) << width)
+        left = {i: len(possible(i)) for i in {i for x in _positions(fresh) for i in clauses_with.get(x, ())}}
+        todo = [*queue, *(i for i, count in left.items() if count < 2)]
+        while todo:
+            place = todo.pop()
+            for literal in possible(place) or clauses[place] or self._clash:
+                x = literal - width if literal >= width else literal + width
+                if refuted[x >> 3] >> (x & 7) & 1:
+                    continue
+                refuted[x >> 3] |= 1 << (x & 7)
+                if to_clash and refuted[literal >> 3] >> (literal & 7) & 1:
+                    todo.clear()
+                    break
+                for i in clauses_with.get(x, ()):
+                    left[i] = left[i] - 1 if i in left else len(possible(i))
+                    if left[i] < 2:
+                        todo.append(i)
+        mask = int.from_bytes(refuted, "little")
+        return (mask >> width) & low | beyond[0], mask & low | beyond[1]
+
+
+def _mask(literals: Iterable[int]) -> int:
+    mask = 0
+    for literal in literals:
+        mask |= 1 << literal
+    return mask
+
+
+def _positions(mask: int) -> Iterator[int]:
+    """The positions of the ones in ``mask``, ascending; a mask of many is read as digits, once."""
+    if mask.bit_count() > _FEW:
+        digits = bin(mask)[:1:-1]
+        found = digits.find("1")
+        while found >= 0:
+            yield found
+            found = digits.find("1", found + 1)
+        return
     while mask:
         literal = mask & -mask
-        yield literal
+        yield literal.bit_length() - 1
         mask ^= literal

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from abox_ops.propagation import Propagation
+from abox_ops.propagation import propagation_of
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.roles import Role
 
@@ -74,7 +74,8 @@ def join(first: Label, second: Label) -> Label:
 class LabelSpace:
     """The label calculus of one clausal TBox, memoised.
 
-    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`.
+    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`; ``compiled``: the clauses with a role
+    or with a restriction in the head (the others only propagate).
     """
 
     tbox: ClausalTBox
@@ -84,11 +85,14 @@ class LabelSpace:
         self.clash = contradiction(self.tbox)
         self.data_mask = sum(1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost))
         self.at_least: dict[int, AtLeast] = {i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)}
-        compiled = [_compile(i, clause, ids) for i, clause in enumerate(self.tbox.clauses)]
+        clauses = self.tbox.clauses
+        told = [c.role is not None or any(not isinstance(a, str) for a in c.head) for c in clauses]
+        compiled = [_compile(i, c, ids) for i, c in enumerate(clauses) if told[i]]
         self.compiled = compiled
         self.m_type = [c for c in compiled if c.n]
-        local = [(c.head, c.body) for c in compiled if self.tbox.clauses[c.index].role is None]
-        self._propagation = Propagation(len(self.tbox.atoms) + 1, local, self.clash)
+        width = len(self.tbox.atoms) + 1
+        local = ([ids[a] for a in c.head] + [ids[a] + width for a in c.body] for c in clauses if c.role is None)
+        self._propagation = propagation_of(width, local, self.clash)
         self._by_role: dict[Role, list[CompiledClause]] = {}
         for c in compiled:
             role = self.tbox.clauses[c.index].role
@@ -98,7 +102,7 @@ class LabelSpace:
         self._closed: dict[Label, Label] = {}
         self._sent: dict[tuple[Role, Label, Label], Sent] = {}
         #: What holds everywhere: the closure of the empty label.
-        self._everywhere = self._propagation.closure(EMPTY, EMPTY, self._propagation.units())
+        self._everywhere = self._propagation.everywhere()
 
     def visible(self, label: Label) -> Label:
         """``label`` without negated data restrictions, which only mirror data assertions."""

@@ -1,11 +1,13 @@
-"""Unit propagation on bitmasks, against one clause at a time."""
+"""Unit propagation, on masks and on tuples of literals, against one clause at a time."""
 
 from __future__ import annotations
 
 import random
 
-from abox_ops.propagation import Propagation
-from abox_ops.told import clashes
+import pytest
+
+from abox_ops.propagation import MaskPropagation, WidePropagation
+from abox_ops.told import bits, clashes
 
 WIDTH = 7
 CLASH = (1 << WIDTH - 1, 1 << WIDTH - 1)
@@ -41,13 +43,14 @@ def drawn_clauses(of: random.Random) -> list[Mask]:
     return [(head & low, body & low) for head, body in (drawn(of, 4) for _ in range(of.randint(0, 9)))]
 
 
-def test_closure_is_that_of_the_clauses_one_by_one() -> None:
+@pytest.mark.parametrize("kind", [MaskPropagation, WidePropagation])
+def test_closure_is_that_of_the_clauses_one_by_one(kind: type[MaskPropagation] | type[WidePropagation]) -> None:
     seen = [0, 0]
     for seed in range(4000):
         of = random.Random(seed)
         clauses = drawn_clauses(of)
-        propagation = Propagation(WIDTH, clauses, CLASH)
-        everywhere = propagation.closure((0, 0), (0, 0), propagation.units())
+        propagation = kind(WIDTH, [bits(head | body << WIDTH) for head, body in clauses], CLASH)
+        everywhere = propagation.everywhere()
         assert everywhere == closure((0, 0), clauses)
         first, more = drawn(of, 3), drawn(of, 3)
         closed = propagation.closure((first[0] | everywhere[0], first[1] | everywhere[1]), everywhere)
