@@ -14,9 +14,10 @@ from clausal_random import PROFILES, random_case
 from finite_models import has_model
 from premodels import check
 
+import shiq.reasoner.hypertableau.tables as tables_module
 from shiq.clause import ClausalTBox
 from shiq.reasoner.hypertableau.search import Outcome, decide
-from shiq.reasoner.hypertableau.tables import Tables
+from shiq.reasoner.hypertableau.tables import Tables, WideRule
 from shiq.reasoner.protocol import Module
 from shiq.verdict import Verdict
 
@@ -69,6 +70,15 @@ def test_brute_force_and_own_agree_on_most_small_cases() -> None:
         assert not (found and verdict is Verdict.INCONSISTENT), seed
         agree += found == (verdict is Verdict.CONSISTENT)
     assert agree > 180
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_rules_that_keep_positions_say_what_rules_with_masks_say(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [random_case(seed, PROFILES[profile]) for seed in range(30_000, 30_100)]
+    masks = [ask(*case).answer for case in cases]
+    monkeypatch.setattr(tables_module, "WIDE", 0)
+    assert any(isinstance(rule, WideRule) for tbox, _ in cases for rule in Tables(tbox).rules)
+    assert [ask(*case).answer for case in cases] == masks
 
 
 def renumbered(module: Module, order: list[int]) -> Module:

@@ -17,6 +17,9 @@ TOP_DATA_PROPERTY: Final = OWL + "topDataProperty"
 #: Entries of a memo before it starts afresh.
 MEMO_LIMIT = 200_000
 
+#: From so many atoms on, a local rule keeps positions for masks.
+WIDE = 2048
+
 
 def bits(mask: int) -> Iterator[int]:
     """The positions of the bits of ``mask``, lowest first."""
@@ -40,6 +43,29 @@ class Rule:
     branch_body: int = 0
     branch_head: int = 0
     at_most: int = 0
+
+
+class WideRule(Rule):
+    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over many atoms, masks of so many bits
+    for as many rules would take quadratic space."""
+
+    __slots__ = ("_body", "_head")
+
+    @property
+    def body(self) -> int:
+        return _mask(self._body)
+
+    @body.setter
+    def body(self, mask: int) -> None:
+        self._body = tuple(bits(mask))
+
+    @property
+    def head(self) -> int:
+        return _mask(self._head)
+
+    @head.setter
+    def head(self, mask: int) -> None:
+        self._head = tuple(bits(mask))
 
 
 @dataclass(slots=True, eq=False)
@@ -208,8 +234,9 @@ class Tables:
                 if atom.n == 0 and atom.range == TOP_DATATYPE:
                     head.remove(atom)
         code = -1 if clause.role is None else self.role(clause.role)
+        kind = WideRule if code < 0 and len(self.atoms) >= WIDE else Rule
         self._index(
-            Rule(
+            kind(
                 len(self.rules),
                 index,
                 mask(body),
