@@ -8,6 +8,7 @@ what that makes true, ≥-atoms included, is taken over. Propagation goes over t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from abox_ops.told import Label, LabelSpace, bits, clashes, join
 from shiq.clause import AtLeast
@@ -27,7 +28,7 @@ class Completions:
         tbox = self.space.tbox
         original = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
         fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
-        self._groups = (_halves(original), _halves(fresh))
+        self._groups = (Names(original), Names(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
         self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
         self._completed: dict[tuple[Label, int], Label] = {}
@@ -138,13 +139,16 @@ class Completions:
 
 @dataclass(frozen=True)
 class Names:
-    """The atoms of ``mask``, and, if there are several, the two halves of them in their order."""
+    """Atoms by position, and, if there are several, the two halves of them in their order; made when asked for, since few of them
+    are needed and there is a mask for each."""
 
-    mask: int
-    halves: tuple[Names, Names] | None
+    positions: list[int]
 
+    @cached_property
+    def mask(self) -> int:
+        return sum(1 << i for i in self.positions)
 
-def _halves(names: list[int]) -> Names:
-    middle = len(names) // 2
-    halves = (_halves(names[:middle]), _halves(names[middle:])) if middle else None
-    return Names(sum(1 << i for i in names), halves)
+    @cached_property
+    def halves(self) -> tuple[Names, Names] | None:
+        middle = len(self.positions) // 2
+        return (Names(self.positions[:middle]), Names(self.positions[middle:])) if middle else None
