@@ -185,6 +185,24 @@ def test_a_triple_over_two_lines_is_none(content: bytes, good: int) -> None:
     assert rejects.total == 2
 
 
+def test_a_comment_ends_where_its_line_does() -> None:
+    for before in (b"", b"<urn:a> <urn:p> <urn:z> .\n"):
+        triples, rejects = parsed(before + b"# note\r<urn:a> <urn:p> <urn:b> .\r# end\r\n# plain\r\n")
+        assert [o for _, _, o, _ in triples][-1] == "urn:b"
+        assert not rejects.total
+
+
+def test_tags_are_those_of_the_parser() -> None:
+    for tag in ("en", "en-us", "de-1996", "x-private", "en-a", "a-b", "EN-a", "i-klingon"):
+        triples, rejects = parsed(f'<urn:a> <urn:d> "x"@{tag} .\n'.encode())
+        try:
+            ox.Literal("x", language=tag)
+        except ValueError:
+            assert (len(triples), rejects.total) == (0, 1), tag
+        else:
+            assert (len(triples), rejects.total) == (1, 0), tag
+
+
 def test_names_that_are_looked_at_together_are_names() -> None:
     """Whatever passes as plain passes the parser's test, which most of these names do."""
     random.seed(11)

@@ -185,13 +185,18 @@ class FineCounts:
 
     def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
         """(code, element) for every element of the classes; of those outside, elements that are in I now are among them."""
-        codes = unique(classes)
+        codes, rep = unique(classes), self.graph.rep
         reps = self.graph.reps()
         own = reps[self.inside(reps)]
         in_ = self._class[own] * 2 + 1
-        out = self.outside_classes()[reps] * 2
-        chosen_in, chosen_out = np.isin(in_, codes), np.isin(out, codes)
-        return np.concatenate([in_[chosen_in], out[chosen_out]]), np.concatenate([own[chosen_in], reps[chosen_out]])
+        # By every number: an element of a class may be part of a larger one by now, which another of its parts stands for.
+        out = self.outside_classes() * 2
+        chosen_in, chosen_out = np.isin(in_, codes), np.flatnonzero(np.isin(out, codes))
+        element = rep[chosen_out]
+        if len(reps) < len(rep):
+            once = distinct(row_codes(out[chosen_out], element))[2]
+            chosen_out, element = chosen_out[once], element[once]
+        return np.concatenate([in_[chosen_in], out[chosen_out]]), np.concatenate([own[chosen_in], element])
 
     def sizes(self, elements: Ints) -> Ints:
         """How many elements the class of each of ``elements`` has."""

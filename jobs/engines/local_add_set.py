@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -141,13 +142,11 @@ class LocalAddSet:
             each = [NamedModule(alone[kind], (members[e],)) for e, kind in zip(plain.tolist(), kinds[which].tolist())]
             return sorted([*each, *others], key=lambda m: m.elements[0][0])
 
-        counts = dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist()))
-        modules = {id(m): m for m in alone.values()}
-        for other in others:
-            modules[id(other.module)] = other.module
-            counts[id(other.module)] = counts.get(id(other.module), 0) + 1
+        modules = {id(m): m for m in (*alone.values(), *(other.module for other in others))}
+        counts = Counter(id(other.module) for other in others)
+        counts.update(dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist())))
         crowd = int(np.bincount(self.found.graph.nodes_of(rest)[0], minlength=1).max())
-        return NamedModules(list(modules.values()), list(counts.values()), crowd, named)
+        return NamedModules(list(modules.values()), [counts[i] for i in modules], crowd, named)
 
     def _linked(self) -> Ints:
         """The elements that more may be kept of than a label."""

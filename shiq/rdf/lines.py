@@ -158,6 +158,7 @@ class _Terms:
         self._triples, self._scope = triples, scope
         self._ids: dict[str, int] = {}
         self._datatypes: dict[str, str] = {}
+        self._tags: set[str] = set()
 
     def of_triples(self, tokens: _Tokens) -> _Columns:
         first, second, third = tokens
@@ -230,6 +231,9 @@ class _Terms:
         if "\\" in text:
             text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
         if tag is not None:
+            if tag not in self._tags:
+                ox.Literal("", language=tag)
+                self._tags.add(tag)
             return self._triples.id(Literal(text, RDF + "langString", tag.lower()))
         if datatype is None:
             return self._triples.id(Literal(text, XSD + "string", ""))
@@ -244,7 +248,8 @@ class _Terms:
 
 def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
     text = line.strip(b" \t\r")
-    if not text or text.startswith(b"#"):
+    # A bare \r ends a line, and so a comment, too.
+    if not text or (text.startswith(b"#") and b"\r" not in text):
         return
     if message := not_utf8(line):
         rejects.add(message, number, line.decode("utf-8", "backslashreplace"))
