@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from abox_ops.told import Label, LabelSpace, bits, clashes, join
+from abox_ops.told import Label, LabelSpace, clashes, join
+from shiq.bits import bits
 from shiq.clause import AtLeast
 from shiq.roles import Role
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from abox_ops.elements import ElementGraph
 from abox_ops.quotient import Partition
-from abox_ops.told import CompiledClause, Label, LabelSpace, bits
+from abox_ops.told import CompiledClause, Label, LabelSpace
+from shiq.bits import bits
 from shiq.clause import AtLeast
 from shiq.roles import Role
 

@@ -7,8 +7,10 @@ operation; over many, masks of so many bits for as many clauses would be quadrat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
+
+from shiq.bits import bits, mask_of
 
 #: From so many atoms on, clauses are tuples of literals: there, both cost about as much.
 WIDE = 2048
@@ -41,12 +43,12 @@ class MaskPropagation:
 
     def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
         self._width, self._low = width, (1 << width) - 1
-        self._clauses = [_mask(clause) for clause in clauses]
+        self._clauses = [mask_of(clause) for clause in clauses]
         self._clash = clash[0] | clash[1] << width
         #: By literal.
         self._with: dict[int, list[int]] = {}
         for clause in self._clauses:
-            for literal in _positions(clause):
+            for literal in bits(clause):
                 self._with.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
@@ -93,7 +95,7 @@ class MaskPropagation:
         certain = ((impossible >> width) & low | (impossible & low) << width) & possible
         clauses: Iterable[int] = self._clauses
         if refuted.bit_count() <= _FEW:
-            clauses = [clause for literal in _positions(refuted) for clause in self._with.get(literal, ())]
+            clauses = [clause for literal in bits(refuted) for clause in self._with.get(literal, ())]
         return [
             clause
             for clause in clauses
@@ -107,7 +109,7 @@ class WidePropagation:
     def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
         self._width, self._low = width, (1 << width) - 1
         self._clauses = [tuple(dict.fromkeys(clause)) for clause in clauses]
-        self._clash = [*_positions(clash[0] | clash[1] << width)]
+        self._clash = [*bits(clash[0] | clash[1] << width)]
         #: By literal, the places of its clauses.
         self._with: dict[int, list[int]] = {}
         for i, clause in enumerate(self._clauses):
@@ -135,7 +137,7 @@ class WidePropagation:
             return [x for x in clauses[i] if not refuted[x >> 3] >> (x & 7) & 1]
 
         fresh = mask & ~(closed[1] & low | (closed[0] & low) << width)
-        left = {i: len(possible(i)) for i in {i for x in _positions(fresh) for i in clauses_with.get(x, ())}}
+        left = {i: len(possible(i)) for i in {i for x in bits(fresh) for i in clauses_with.get(x, ())}}
         todo = [*queue, *(i for i, count in left.items() if count < 2)]
         while todo:
             place = todo.pop()
@@ -153,25 +155,3 @@ class WidePropagation:
                         todo.append(i)
         mask = int.from_bytes(refuted, "little")
         return (mask >> width) & low | beyond[0], mask & low | beyond[1]
-
-
-def _mask(literals: Iterable[int]) -> int:
-    mask = 0
-    for literal in literals:
-        mask |= 1 << literal
-    return mask
-
-
-def _positions(mask: int) -> Iterator[int]:
-    """The positions of the ones in ``mask``, ascending; a mask of many is read as digits, once."""
-    if mask.bit_count() > _FEW:
-        digits = bin(mask)[:1:-1]
-        found = digits.find("1")
-        while found >= 0:
-            yield found
-            found = digits.find("1", found + 1)
-        return
-    while mask:
-        literal = mask & -mask
-        yield literal.bit_length() - 1
-        mask ^= literal

@@ -170,20 +170,6 @@ class LabelSpace:
         return to_centre, to_branch
 
 
-def bits(mask: int) -> list[int]:
-    """The positions of the set bits of ``mask``, ascending.
-
-    >>> bits(0b1010)
-    [1, 3]
-    """
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found
-
-
 def _beyond(label: Label, known: Label) -> Label:
     return label[0] & ~known[0], label[1] & ~known[1]
 

@@ -129,27 +129,31 @@ _FEW, _NOT_MANY = 10_000, 25_000
 
 
 def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
-    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    _, bounds, data = texts.buffers()
-    ends = np.frombuffer(bounds, kind, len(texts) + 1, texts.offset * kind().itemsize) if len(texts) else np.zeros(1, kind)
+    ends, data = _ends(texts)
     low, high = (ends[positions + i].astype(np.int64) for i in (0, 1))
     found = np.zeros(len(positions) + 1, np.int64)
     np.cumsum(high - low, out=found[1:])
     if found[-1] >= 1 << 31:
         return texts.take(arrow_ints(positions)).cast(pa.string())
-    letters = np.frombuffer(data, np.uint8)[ranges(low, high)] if data is not None else np.zeros(0, np.uint8)
+    letters = data[ranges(low, high)]
     return pa.Array.from_buffers(pa.string(), len(positions), [None, pa.py_buffer(found.astype(np.int32)), pa.py_buffer(letters)])
 
 
 def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
     """The bytes of ``texts``, one after another, and where each begins, with the end of the last."""
-    if not len(texts):
-        return np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    _, bounds, data = texts.buffers()
-    ends = np.frombuffer(bounds, kind, len(texts) + 1, texts.offset * kind().itemsize).astype(np.int64)
-    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    bounds, letters = _ends(texts)
+    ends = bounds.astype(np.int64)
     return letters[ends[0] : ends[-1]], ends - ends[0]
+
+
+def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
+    """Where each of ``texts`` begins, and the last ends, among the bytes that they lie in; and these."""
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    if not len(texts):
+        return np.zeros(1, kind), np.zeros(0, np.uint8)
+    _, bounds, data = texts.buffers()
+    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return np.frombuffer(bounds, kind, len(texts) + 1, texts.offset * kind().itemsize), letters
 
 
 def arrow_ints(values: Ints) -> pa.Array:

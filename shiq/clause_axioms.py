@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shiq.bits import bits
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import (
     NOTHING,
@@ -135,14 +136,6 @@ def module_assertions(tbox: ClausalTBox, module: Module, prefix: str) -> list[As
     assertions += [DataPropertyAssertion(DataProperty(p), names[i], value) for i, p, value in module.data]
     assertions += [NegativeDataPropertyAssertion(DataProperty(p), names[i], value) for i, p, value in module.negative_data]
     return list(dict.fromkeys(assertions))
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The positions of the ones in ``mask``, ascending."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 def _directed(names: Sequence[str], i: int, role: Role, j: int) -> tuple[ObjectProperty, str, str]:

@@ -17,7 +17,8 @@ from abox_ops.quotient import Partition
 from abox_ops.remedy import Remedy, remedies
 from abox_ops.shapes import Shapes
 from abox_ops.shrink import shrink
-from abox_ops.told import EMPTY, Label, LabelSpace, bits, clashes
+from abox_ops.told import EMPTY, Label, LabelSpace, clashes
+from shiq.bits import bits
 from shiq.datatypes import DataTheory
 from shiq.functional import parse_functional
 from shiq.model import (

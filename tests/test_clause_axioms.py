@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from shiq.bits import bits
 from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.clause_axioms import bits, clause_axiom, clause_axioms, module_assertions
+from shiq.clause_axioms import clause_axiom, clause_axioms, module_assertions
 from shiq.model import (
     NOTHING,
     THING,

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from abox_ops.propagation import MaskPropagation, WidePropagation
-from abox_ops.told import bits, clashes
+from abox_ops.told import clashes
+from shiq.bits import bits
 
 WIDTH = 7
 CLASH = (1 << WIDTH - 1, 1 << WIDTH - 1)

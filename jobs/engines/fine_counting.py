@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abox_ops.told import CompiledClause, bits
+from abox_ops.told import CompiledClause
 from jobs.columns import Ints, contained, distinct, row_codes, unique
 from jobs.engines.calculus import Calculus
 from jobs.engines.graph import Graph, flag_of, flags
 from jobs.engines.grouping import components
 from jobs.engines.labels import Bools
 from jobs.engines.remembered import Read, Remembered
+from shiq.bits import bits
 from shiq.clause import AtLeast
 
 _NONE = np.zeros(0, np.int64)

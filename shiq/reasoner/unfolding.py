@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from shiq.bits import bits
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
 from shiq.model import (
     Axiom,
@@ -26,7 +27,6 @@ from shiq.model import (
     TransitiveObjectProperty,
 )
 from shiq.reasoner.definitions import PREFIX, Literal, Property, acyclic_definitions, existence_names, literal_of
-from shiq.reasoner.hypertableau.tables import bits
 from shiq.reasoner.protocol import Module
 
 #: Axioms that say nothing of classes: a clause that one definition made may rest on some of them besides.

@@ -8,9 +8,10 @@ from heapq import heappush
 from itertools import combinations
 from typing import TypeAlias
 
+from shiq.bits import bits
 from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.state import Clash, Match, Pending, State
-from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake, bits
+from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
 from shiq.reasoner.protocol import Module
 
 #: One disjunct: (ADD, node, atom) or (MERGE, node, node).

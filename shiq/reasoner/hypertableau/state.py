@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from shiq.bits import bits
 from shiq.clause import AtLeast, DataAtLeast, DataAtMost
 from shiq.reasoner.hypertableau.data import DataStatement
-from shiq.reasoner.hypertableau.tables import Rule, Tables, bits
+from shiq.reasoner.hypertableau.tables import Rule, Tables
 from shiq.reasoner.protocol import Module
 
 #: An asserted data restriction, value or negated value, with what it rests on.

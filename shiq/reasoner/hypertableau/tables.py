@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from shiq.bits import bits, mask_of
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import OWL, TOP_DATATYPE
 from shiq.reasoner.hypertableau.data import NodeData
@@ -19,14 +20,6 @@ MEMO_LIMIT = 200_000
 
 #: From so many atoms on, a local rule keeps positions for masks.
 WIDE = 2048
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The positions of the bits of ``mask``, lowest first."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +46,7 @@ class WideRule(Rule):
 
     @property
     def body(self) -> int:
-        return _mask(self._body)
+        return mask_of(self._body)
 
     @body.setter
     def body(self, mask: int) -> None:
@@ -61,7 +54,7 @@ class WideRule(Rule):
 
     @property
     def head(self) -> int:
-        return _mask(self._head)
+        return mask_of(self._head)
 
     @head.setter
     def head(self, mask: int) -> None:
@@ -167,7 +160,7 @@ class Tables:
                 for r in (Role(iri), Role(iri, True)):
                     above = self.tbox.roles.superroles(r)
                     if above not in masks:
-                        masks[above] = _mask(self._codes[s.iri] + s.inverted for s in above)
+                        masks[above] = mask_of(self._codes[s.iri] + s.inverted for s in above)
                     self.up[self._codes[iri] + r.inverted] = masks[above]
             code = self._codes[role.iri]
         return code + role.inverted
@@ -191,7 +184,7 @@ class Tables:
         irreflexive = 0
         for role in box.irreflexive:
             irreflexive |= 1 << self.role(role) | 1 << self.role(role.inverse)
-        return conflicts, _mask(conflicts), irreflexive
+        return conflicts, mask_of(conflicts), irreflexive
 
     # --- atoms and rules --------------------------------------------------------------------------
 
@@ -207,7 +200,7 @@ class Tables:
         found = self._supplied.get(property)
         if found is None:
             above = self.tbox.roles.data_superproperties(property)
-            found = _mask(i for i, a in enumerate(self.atoms) if isinstance(a, HasData) and a.property in above)
+            found = mask_of(i for i, a in enumerate(self.atoms) if isinstance(a, HasData) and a.property in above)
             self._supplied[property] = found
         return found
 
@@ -224,7 +217,7 @@ class Tables:
 
     def _compile(self, index: int, clause: Clause) -> None:
         def mask(atoms: Iterable[Atom | HasData]) -> int:
-            return _mask(self._atom(a) for a in atoms)
+            return mask_of(self._atom(a) for a in atoms)
 
         body: list[Atom | HasData] = [*clause.body]
         head = list(clause.head)
@@ -325,13 +318,6 @@ class Tables:
             found = tuple(rule for r in bits(roles) for rule in self._counted_on_role.get(r, ()))
             self._counted_memo[roles] = found
         return found
-
-
-def _mask(positions: Iterable[int]) -> int:
-    mask = 0
-    for i in positions:
-        mask |= 1 << i
-    return mask
 
 
 def _roles_of(tbox: ClausalTBox) -> Iterator[Role]:
