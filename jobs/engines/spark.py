@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast
 
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, Decide
@@ -34,6 +34,7 @@ from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
+from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
 from shiq.place import Place
 from shiq.reasoner.protocol import Answer, Module
@@ -191,7 +192,7 @@ class SparkKnowledgeBase:
         found = Found(
             options.criterion,
             SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone),
-            _Modules(batch, closed, self, total.contradictory + total.modules),
+            Lazily(total.contradictory + total.modules, lambda: batch.modules(closed.joint)),
             total.modules,
             total.contradictory,
             refuted,
@@ -321,26 +322,6 @@ class SparkAddSet:
     def frame(self) -> DataFrame:
         """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
         return self.batch.frame(self.closed.joint)
-
-
-class _Modules(Sequence[tuple[str, ...]]):
-    """The individuals of each module, fetched when they are looked at."""
-
-    def __init__(self, batch: Batch, closed: Closed, owner: SparkKnowledgeBase, count: int) -> None:
-        self._batch, self._closed, self._owner, self._count = batch, closed, owner, count
-        self._items: list[tuple[str, ...]] | None = None
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, i: int) -> tuple[str, ...]: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[tuple[str, ...]]: ...
-    def __getitem__(self, i: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
-        if self._items is None:
-            self._items = self._batch.modules(self._closed.joint)
-        return self._items[i]
 
 
 def _places(explained: _Explaining, added: BatchRows) -> Mapping[Assertion, tuple[Place, ...]]:
