@@ -76,27 +76,14 @@ def test_the_rest_goes_to_hermit_and_keeps_its_place() -> None:
     assert (own.closed, hermit.closed) == (1, 1)
 
 
-def test_what_rests_on_opaque_data_is_asked_about_in_vain_a_few_times_only() -> None:
+def test_what_rests_on_opaque_data_is_asked_about_nowhere_else() -> None:
     opaque, other = (Answer(Verdict.UNDETERMINED, reason) for reason in (f"{OPAQUE} <urn:d>", "steps ran out"))
     modules = [Module((i,), (0,)) for i in range(100)]
     own = Oracle("own", {i: other if i >= 90 else opaque for i in range(100)})
     hermit = Oracle("hermit", {})
-    auto = AutoReasoner(own, lambda: hermit)
-    answers = auto.decide(TBOX, modules)
-    tried = AutoReasoner.TRIED
-    assert hermit.asked == [[*range(tried), *range(90, 100)]]
-    assert answers[tried:90] == [opaque] * (90 - tried), "own's answer stands: undetermined"
-    auto.decide(TBOX, modules)
-    assert hermit.asked[1:] == [[*range(90, 100)]], "and is not asked about again; what has another reason is"
-
-
-def test_where_one_opaque_module_is_decided_all_are_asked_about() -> None:
-    opaque = Answer(Verdict.UNDETERMINED, f"{OPAQUE} <urn:d>")
-    modules = [Module((i,), (0,)) for i in range(100)]
-    hermit = Oracle("hermit", {3: CONSISTENT, 77: INCONSISTENT})
-    answers = AutoReasoner(Oracle("own", dict.fromkeys(range(100), opaque)), lambda: hermit).decide(TBOX, modules)
-    assert hermit.asked == [[*range(AutoReasoner.TRIED)], [*range(AutoReasoner.TRIED, 100)]]
-    assert (answers[3], answers[77]) == (CONSISTENT, INCONSISTENT)
+    answers = AutoReasoner(own, lambda: hermit).decide(TBOX, modules)
+    assert hermit.asked == [[*range(90, 100)]]
+    assert answers[:90] == [opaque] * 90, "own's answer stands: undetermined"
 
 
 def test_without_java_the_modules_stay_undetermined_with_both_reasons() -> None:

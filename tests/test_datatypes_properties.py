@@ -284,7 +284,7 @@ def _opaque_question(draw: random.Random) -> tuple[RoleBox, list[DataAtLeast], l
         part: DataRange = draw.choice([between(0, draw.randint(0, 1)), TOP_DATATYPE, OPAQUE, OPAQUE])
         return DataComplementOf(part) if draw.random() < 0.4 else part
 
-    needs = [DataAtLeast(1, draw.choice("pq"), pick()) for _ in range(draw.randint(0, 2))]
+    needs = [DataAtLeast(draw.choice((1, 1, 2)), draw.choice("pq"), pick()) for _ in range(draw.randint(0, 2))]
     limits = [DataAtMost(draw.randint(0, 2), draw.choice("pq"), pick()) for _ in range(draw.randint(0, 3))]
     tokens = [Literal("a", OPAQUE.iri), Literal("b", OPAQUE.iri), number(0)]
     values = [(draw.choice("pq"), draw.choice(tokens)) for _ in range(draw.randint(1, 2))]

@@ -354,6 +354,21 @@ def test_opaque_values_are_in_their_datatype_and_perhaps_elsewhere() -> None:
     )
 
 
+@pytest.mark.parametrize("count", [1, 8, 40])
+def test_any_number_of_opaque_values_lie_under_their_own_range(count: int) -> None:
+    values = tuple((P, opaque(str(i))) for i in range(count))
+    unknown_or_string, at_most = DataUnionOf((OPAQUE, xsd("string"))), DataAtMost(count, P, TOP_DATATYPE)
+    for needed in (OPAQUE, TOP_DATATYPE, unknown_or_string, DataComplementOf(DataComplementOf(OPAQUE))):
+        assert decide(some(needed), only(OPAQUE), at_most, values=values) is True
+    assert decide(some(DataComplementOf(OPAQUE)), only(OPAQUE), values=values) is False
+    # Whether they are values of another type too, or one value, is open; what is refuted though they are is not.
+    assert decide(some(xsd("integer")), only(OPAQUE), values=values) is None
+    assert decide(some(OPAQUE, n=2), values=values) is None
+    assert decide(only(OPAQUE), functional(), values=values) is (True if count == 1 else None)
+    integers = DataAtMost(0, P, DataComplementOf(xsd("boolean")))
+    assert decide(some(OPAQUE), some(xsd("boolean"), n=3), integers, values=values) is False
+
+
 def test_what_rests_on_nothing_opaque_is_decided_beside_it() -> None:
     assert (
         decide(functional(), functional(Q), values=((P, typed("1")), (P, typed("2")), (Q, opaque("x")), (Q, opaque("y"))))

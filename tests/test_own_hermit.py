@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import clausal_random
 import pytest
 from clausal_random import PROFILES, random_case
 from own_cases import CASES
 
+from shiq.model import XSD, DataComplementOf, Datatype, DataUnionOf, Literal
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.protocol import OPAQUE
 from shiq.verdict import Verdict
 
 pytestmark = pytest.mark.jvm
@@ -55,6 +58,24 @@ def test_random_cases_at_length(hermit: HermitReasoner, profile: str) -> None:
     assert (
         sum(verdicts.values()) - verdicts["consistent", "consistent"] - verdicts["inconsistent", "inconsistent"] < len(MANY) / 100
     )
+
+
+def test_what_own_leaves_open_for_opaque_data_hermit_leaves_open(hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So `auto` does not ask it (of 7,000 such cases HermiT decided none). What own decides HermiT does not contradict."""
+    unknown, other = Datatype("urn:t:unknown"), Datatype("urn:t:other")
+    ranges = (unknown, unknown, other, DataComplementOf(unknown), DataUnionOf((unknown, Datatype(XSD + "integer"))))
+    literals = (Literal("a", unknown.iri), Literal("b", unknown.iri), Literal("a", other.iri))
+    monkeypatch.setattr(clausal_random, "RANGES", (*clausal_random.RANGES, *ranges))
+    monkeypatch.setattr(clausal_random, "LITERALS", (*clausal_random.LITERALS, *literals))
+    verdicts = Counter[tuple[str, str]]()
+    for seed in range(120):
+        tbox, module = random_case(seed, PROFILES["data"])
+        mine, its = (reasoner.decide(tbox, [module], 20)[0] for reasoner in (OwnReasoner(), hermit))
+        assert {mine.verdict, its.verdict} != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed
+        assert not mine.reason.startswith(OPAQUE) or its.verdict is Verdict.UNDETERMINED, seed
+        verdicts[mine.verdict.value, its.verdict.value] += 1
+    assert verdicts["undetermined", "undetermined"] > 20
+    assert verdicts["consistent", "undetermined"] > 5, "own looks at the values, not only at bounds"
 
 
 def test_cases_by_hand(hermit: HermitReasoner) -> None:

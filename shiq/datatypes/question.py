@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any, Final, Protocol, TypeAlias
 
 from shiq.clause import DataAtLeast, DataAtMost
-from shiq.datatypes.ranges import Formula, holds
+from shiq.datatypes.ranges import Formula, holds, rests_on_unknown
 from shiq.datatypes.setting import Setting, unanimous
 from shiq.datatypes.successors import Label, Limit, Need, Supply, solvable
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.datatypes.worlds import Element
-from shiq.model import OWL, DataRange, Literal
+from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
 from shiq.roles import RoleBox
 
 TOP: Final = OWL + "topDataProperty"
@@ -103,7 +105,8 @@ class Question:
         self._drop_unconnected()
         self._drop_met()
         rest = self._without_needs() if not self.at_least else None
-        return self._in_worlds() if rest is None else rest
+        rest = self._in_worlds() if rest is None else rest
+        return self._by_bounds() if rest is None else rest
 
     def _parts(self) -> list[Part]:
         """The question, taken apart: properties hang together where one need, or a disjointness, speaks of both. What one
@@ -189,20 +192,16 @@ class Question:
         kept = []
         for need in self.at_least:
             formula = self.theory.formula(need.range)
-            met = sum(
-                need.property in label and not value.is_opaque and holds(formula, value) is True
-                for value, label in self.labels.items()
-            )
-            if met < need.n:
+            members = [v for v, label in self.labels.items() if need.property in label and holds(formula, v) is True]
+            # Opaque ones may all be one value, and one of the others.
+            met = sum(not value.is_opaque for value in members)
+            if max(met, bool(members)) < need.n:
                 kept.append(need)
         self.at_least = kept
 
     def _without_needs(self) -> bool | None:
         """With asserted values alone: counting them; None if that depends on which opaque values are equal or lie where."""
-        doubtful = False
-        opaque = any(v.is_opaque for v in (*self.labels, *self.forbidden))
-        if opaque and (self.forbidden or self.disjoint) and len({*self.labels, *self.forbidden}) > 1:
-            doubtful = True
+        doubtful = self._may_clash_if_equal()
         for limit in self.at_most:
             formula = self.theory.formula(limit.range)
             certain = possible = 0
@@ -215,6 +214,41 @@ class Question:
                 return False
             doubtful |= possible > limit.n
         return None if doubtful else True
+
+    def _is_opaque(self, literal: Literal) -> bool:
+        value = self.theory.value(literal)
+        return not isinstance(value, IllTyped) and value.is_opaque
+
+    def _may_clash_if_equal(self) -> bool:
+        """Whether two values, one of them opaque, would contradict each other if they were one."""
+        values = {*self.labels, *self.forbidden}
+        kinds = {(self.labels.get(v, _NOTHING), self.forbidden.get(v, _NOTHING), v.is_opaque) for v in values}
+        return any(
+            (opaque or other) and (self._is_split(label | more) or not (label | more).isdisjoint(refused | besides))
+            for (label, refused, opaque), (more, besides, other) in combinations(kinds, 2)
+        )
+
+    def _by_bounds(self) -> bool | None:
+        """The answer where it is the same though what is opaque holds wherever that helps, or though nothing may rest on it."""
+        opaque = [pair for pair in self.values if self._is_opaque(pair[1])]
+        refused = [pair for pair in self.negative if self._is_opaque(pair[1])]
+        needs = [need for need in self.at_least if rests_on_unknown(self.theory.formula(need.range))]
+        limits = [limit for limit in self.at_most if rests_on_unknown(self.theory.formula(limit.range))]
+        if not (opaque or refused or needs or limits):
+            return None
+        values = [pair for pair in self.values if pair not in opaque]
+        negative = [pair for pair in self.negative if pair not in refused]
+        needed = [need for need in self.at_least if need not in needs]
+        limited = [limit for limit in self.at_most if limit not in limits]
+        some = [DataAtLeast(1, p, TOP_DATATYPE) for p, _ in opaque] + [replace(need, range=TOP_DATATYPE) for need in needs]
+        fewer = [([*needed, *some], limited, values, negative)]
+        fewer += [(self.at_least, self.at_most, values, negative)] if opaque or refused else []
+        if any(self.theory.decided(part) is False for part in fewer):
+            return False
+        none = [DataAtMost(0, p, TOP_DATATYPE) for p, _ in refused] + [replace(limit, range=TOP_DATATYPE) for limit in limits]
+        if not some and self.theory.decided((needed, [*limited, *none], values, negative)):
+            return True
+        return None
 
     def _in_worlds(self) -> bool | None:
         ranges = [need.range for need in self.at_least] + [limit.range for limit in self.at_most]

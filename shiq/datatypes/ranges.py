@@ -198,6 +198,14 @@ def leaves(formula: Formula) -> Iterator[Leaf]:
             yield formula
 
 
+def rests_on_unknown(formula: Formula) -> bool:
+    """Whether some leaf of ``formula`` is unknown, or enumerates an opaque value."""
+    return any(
+        isinstance(leaf, Unknown) or (isinstance(leaf, Enumeration) and any(value.is_opaque for value in leaf.values))
+        for leaf in leaves(formula)
+    )
+
+
 def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | None:
     """The three-valued truth of ``formula``, given that of its leaves."""
     match formula:

@@ -14,8 +14,9 @@ from shiq.datatypes.values import OPAQUE, DataValue
 from shiq.datatypes.worlds import Element, cell_truth, subsets, worlds
 from shiq.model import Datatype
 
-#: Unknown sets in one question, and worlds looked at, before giving up.
+#: Unknown sets and opaque values in one question, and worlds looked at, before giving up.
 MOST_UNKNOWN = 6
+MOST_OPAQUE = 8
 MOST_WORLDS = 2_000
 
 
@@ -89,7 +90,7 @@ class Setting:
 
     @property
     def is_too_large(self) -> bool:
-        return len(self.ground.unknown) > MOST_UNKNOWN
+        return len(self.ground.unknown) > MOST_UNKNOWN or len(self.opaque) > MOST_OPAQUE
 
     def worlds(self) -> Iterator[list[Element]]:
         return worlds(self.known, self.opaque, self.cells, self.ground.unknown, self.own)
