@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from shiq.abox import ABox
 from shiq.errors import InputError, UsageError
+from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.formats import Format, sniff
 from shiq.limits import HARMLESS_BYTES, limits
 from shiq.model import TBox
@@ -146,13 +147,15 @@ def source_of(value: object) -> Source:
 
 
 def table_kind(name: str) -> TableKind | None:
-    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder of these; None for anything else."""
+    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet files; None for anything else.
+
+    Raises: InputError for a folder that cannot be read as one table."""
     try:
         path = _path(name)
         if path.is_dir():
-            if (path / "_delta_log").is_dir():
+            if (path / DELTA_LOG).is_dir():
                 return TableKind.DELTA
-            return TableKind.PARQUET if next(path.rglob("*.parquet"), None) is not None else None
+            return TableKind.PARQUET if any(is_data and is_parquet(file) for file, is_data in files_of(path)) else None
         if not path.is_file():
             return None
         with open(path, "rb") as stream:
@@ -201,7 +204,7 @@ def _special(name: str, path: Path) -> bytes | None:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise InputError(f"{name} is a directory", "Give the files in it one by one.")
+            raise InputError(f"{name} is a directory without Parquet files", "Give the files in it one by one.")
         return None if stat.S_ISREG(mode) else path.read_bytes()
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error

@@ -43,6 +43,7 @@ KINDS: dict[str, str] = {
     "set-aside": "assertions of the base that were set aside because they are known, or waived, to contradict it",
     "without-effect": "triples that every model can meet, however they are meant, and that nothing else uses",
     "unmatched-deletion": "a deletion of what the base does not assert: it does nothing",
+    "passed-over": "files in the folder of a table that are not read: no data by their names (_…, .…), or of an older version",
     "many-equal": "very many individuals that are one, by sameAs or a functional property: mostly a wrong key",
     "hub": "an individual with very many role assertions that a check has to look at",
     "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
@@ -52,7 +53,16 @@ KINDS: dict[str, str] = {
 #: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to (``--fail-on KIND``). The
 #: datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in no question that is asked.
 INFORMATIVE = frozenset(
-    {"unknown-datatype", "set-aside", "without-effect", "unmatched-deletion", "many-equal", "hub", "unsatisfiable-class"}
+    {
+        "unknown-datatype",
+        "set-aside",
+        "without-effect",
+        "unmatched-deletion",
+        "passed-over",
+        "many-equal",
+        "hub",
+        "unsatisfiable-class",
+    }
 )
 
 #: For ``--fail-on``: every kind.

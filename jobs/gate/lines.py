@@ -207,6 +207,8 @@ def _of_table(name: str, file: int) -> list[Line]:
     renamed = _numbering()
     lines = [_stated(file, x.line, x, renamed) for x in statements]
     for x in broken:
+        if x.kind == "passed-over":  # no row of the table
+            continue
         if not x.line:
             raise InputError(f"{name}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
         key = f" ({x.hint})" if x.hint else ""

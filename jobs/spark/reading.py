@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ from shiq.model import TBox
 from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import MOST_SHOWN, capped
-from shiq.rdf.tables import COLUMNS, delta_files, parquet_files
+from shiq.rdf.tables import COLUMNS, footer_of, table_files
 from shiq.reading import Reading
-from shiq.sources import FileSource, TableKind, source_of, table_kind
+from shiq.sources import FileSource, source_of, table_kind
 from shiq.sources import TableSource as GivenTable
 from shiq.verdict import Leftover
 
@@ -70,10 +71,11 @@ class BatchRows:
 
 @dataclass
 class _Parts:
-    """What parallel reading is made of: ``frames`` with the tasks' rows, and the names of the splits' and tables' sources."""
+    """What parallel reading is made of: splits of files, frames of tables, and the ``leftovers`` that are known before."""
 
     splits: list[Split] = field(default_factory=list)
     tables: list[tuple[TableSource, DataFrame]] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
     driver: bool = False
 
 
@@ -110,10 +112,11 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
     cores = max(1, spark.sparkContext.defaultParallelism)
     for i, source in enumerate(sources):
         own, name = f"{scope}{i}", _name(source)
-        frame = table_of(spark, source)
-        if frame is not None:
+        table = _table_of(spark, source)
+        if table is not None:
             number = len(parts.splits) + len(parts.tables)
-            parts.tables.append((TableSource(name, own, number), frame))
+            parts.tables.append((TableSource(name, own, number, table.before), table.frame))
+            parts.leftovers += table.leftovers
             continue
         known = source_of(source)
         if not isinstance(known, FileSource) or known.format not in LINE_FORMATS or known.content is not None:
@@ -134,37 +137,56 @@ def _name(source: object) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "DataFrame"
 
 
-def table_of(spark: SparkSession, source: object) -> DataFrame | None:
-    """The triples of a DataFrame, a Parquet file or folder, or a Delta table, with the columns s, p, o, graph, key, row; None for
-    any other source. Raises: InputError for a table without s, p, o, or of a Delta table's feature that files do not show."""
+@dataclass(frozen=True)
+class _Table:
+    """The rows of a table as a frame with the columns s, p, o, graph, key and row, which counts by file. ``before``: how many
+    rows stand before those of each file, whose address is the column ``file`` where there are several; ``leftovers``: for the
+    files that are not read."""
+
+    frame: DataFrame
+    before: Mapping[str, int] = field(default_factory=dict)
+    leftovers: tuple[Leftover, ...] = ()
+
+
+def _table_of(spark: SparkSession, source: object) -> _Table | None:
+    """A DataFrame, a Parquet file or folder, or a Delta table; None for any other source, and for what the driver has to read.
+
+    Raises: InputError for a table without s, p, o, for a folder that is not one table, or of a Delta table's feature that
+    files do not show."""
     if isinstance(source, DataFrame):
-        return _triples_of(source, "DataFrame", None)
+        return _Table(_triples_of(source, "DataFrame"))
     if not isinstance(source, str | os.PathLike):
         return None
     name = os.fsdecode(os.fspath(source))
     table = source_of(name) if table_kind(name) else None
     if not isinstance(table, GivenTable):
         return None
-    files = (delta_files if table.kind is TableKind.DELTA else parquet_files)(table.value.absolute())
+    files, passed_over = table_files(table)
     if not files:
         frame = spark.createDataFrame([], "s string, p string, o string")
-        return _triples_of(frame, name, None)
-    if any(file.values for file in files):
-        return None  # cut into folders by columns that its files lack: read as the other engines read it
-    reader = spark.read.option("mergeSchema", "true") if len(files) > 1 else spark.read
-    return _triples_of(reader.parquet(*(file.path for file in files)), name, F.col("_metadata.row_index"))
+        return _Table(_triples_of(frame, name), leftovers=passed_over)
+    footers = [footer_of(file) for file in files]
+    types = {(column, str(schema.field(column).type)) for schema, _ in footers for column in COLUMNS if column in schema.names}
+    if any(file.values for file in files) or len({column for column, _ in types}) < len(types):
+        return None  # columns that folders stand for, or of several types, are read as the other engines read them
+    paths = [os.path.abspath(file.path) for file in files]
+    before = dict(zip(paths, accumulate((rows for _, rows in footers), initial=0)))
+    frame = spark.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*paths)
+    columns = [(F.col("_metadata.row_index") + 1).alias("row")]
+    if len(paths) > 1:
+        columns.append(F.col("_metadata.file_path").alias("file"))
+    return _Table(_triples_of(frame, name, columns), before if len(paths) > 1 else {}, passed_over)
 
 
-def _triples_of(frame: DataFrame, name: str, number: Column | None) -> DataFrame:
+def _triples_of(frame: DataFrame, name: str, more: Sequence[Column] = ()) -> DataFrame:
     missing = [column for column in ("s", "p", "o") if column not in frame.columns]
     if missing:
         raise InputError(
             f"{name}: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
             "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
         )
-    row = number + 1 if number is not None else F.lit(0).cast("bigint")
     texts = ((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS)
-    return frame.select(*texts, row.alias("row"))
+    return frame.select(*texts, *(more or (F.lit(0).cast("bigint").alias("row"),)))
 
 
 # --- in parallel ----------------------------------------------------------------------------------
@@ -207,7 +229,7 @@ def _parallel(
             found.update(kind)
     return BatchRows(
         whole.where(F.col("kind").isin(*ASSERTIONS)),
-        tuple(capped(located)),
+        tuple(capped([*located, *parts.leftovers])),
         +ledger,
         names,
         ABox(),

@@ -11,10 +11,11 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -168,19 +169,31 @@ class _Counted:
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table of triples; its ``scope`` begins the names of its blank nodes."""
+    """A table of triples; its ``scope`` begins the names of its blank nodes; ``before``: how many rows stand before those of
+    each of its files, by path."""
 
     name: str
     scope: str
     number: int
+    before: Mapping[str, int] = field(default_factory=dict)
+
+    def numbers(self, batch: pa.RecordBatch) -> list[int]:
+        """Of each row, its number in the whole table, 0 where that is unknown."""
+        rows = [int(row or 0) for row in batch.column("row").to_pylist()]
+        if not self.before:
+            return rows
+        files = batch.column("file").to_pylist()
+        before = {file: self.before[unquote(urlsplit(file).path)] for file in set(files)}
+        return [row + before[file] for row, file in zip(rows, files)]
 
 
 def read_rows(
     batches: Iterator[pa.RecordBatch], source: TableSource, vocabulary: Vocabulary, store: StoreKey
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a table with the columns s, p, o, graph (N-Triples terms), key, and row (its number, 0 where unknown)."""
+    """The rows of a table with the columns s, p, o, graph (N-Triples terms), key, and row (its number in its file, 0 where that
+    is unknown)."""
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("s", "p", "o", "graph", "key", "row")]
+        columns = [batch.column(name).to_pylist() for name in ("s", "p", "o", "graph", "key")]
         keys = ["" if key is None else str(key) for key in columns[4]]
         terms = list(zip(*columns[:4]))
         lines = [line_of(*row) for row in terms]
@@ -193,7 +206,7 @@ def read_rows(
             if not rejects.total:
                 raise
         name_problems(rejects, terms)
-        place = _Place(keys, [int(row or 0) for row in columns[5]])
+        place = _Place(keys, source.numbers(batch))
         yield from _resolved(triples, rejects, report, vocabulary, store, place)
 
 

@@ -14,8 +14,8 @@ from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
 if TYPE_CHECKING:
     from shiq.explanation import Group
 
-#: Kinds of leftovers that were interpreted, and are told all the same.
-NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "many-equal", "hub"})
+#: Kinds of leftovers that were interpreted, or are no part of the input, and are told all the same.
+NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "passed-over", "many-equal", "hub"})
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10

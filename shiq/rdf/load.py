@@ -115,8 +115,9 @@ def load(
             from shiq.rdf.tables import read_table
 
             rejects = Rejects(source.name)
-            read_table(source, loaded.triples, own, rejects, progress)
+            passed_over = read_table(source, loaded.triples, own, rejects, progress)
             _account(rejects, loaded)
+            loaded.leftovers += passed_over
         else:
             _object(source, own, loaded)
     raise AssertionError

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
@@ -16,14 +17,18 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from shiq.errors import InputError
+from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
 from shiq.rdf.rejects import MOST_SHOWN, Rejects
 from shiq.rdf.triples import Triples, short
 from shiq.sources import TableKind, TableSource
+from shiq.verdict import Leftover
 
 COLUMNS = ("s", "p", "o", "graph", "key")
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 16
+#: Files of a folder that a message names; more are counted.
+_NAMED = 20
 #: What a Delta table may not use, for its files alone do not show it.
 _REFUSED_FEATURES = frozenset({"deletionVectors", "columnMapping"})
 
@@ -33,17 +38,20 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 def read_table(
     source: TableSource, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
-) -> None:
-    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number and key.
+) -> tuple[Leftover, ...]:
+    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number and key. Gives the leftover
+    for the files of its folder that are not read.
 
     Raises: InputError for a table without s, p and o, or that cannot be read.
     """
     begun, before = len(triples), 0
-    for rows in _batches(source):
+    files, passed_over = table_files(source)
+    for rows in _batches(source, files):
         read_rows(rows, before, triples, scope, rejects)
         before += len(rows[0])
         if progress is not None:
             progress(source.name, len(triples) - begun)
+    return passed_over
 
 
 def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects) -> None:
@@ -120,7 +128,7 @@ def _problem(terms: Sequence[str | None]) -> str:
 # --- batches of rows -----------------------------------------------------------------------------
 
 
-def _batches(source: TableSource) -> Iterator[Rows]:
+def _batches(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
     match source.kind:
         case TableKind.PANDAS:
             yield from _pandas(source)
@@ -129,7 +137,7 @@ def _batches(source: TableSource) -> Iterator[Rows]:
         case TableKind.SPARK:
             yield from _arrow(replace(source, value=source.value.toArrow()))
         case _:
-            yield from _files(source)
+            yield from _files(source, files)
 
 
 def _pandas(source: TableSource) -> Iterator[Rows]:
@@ -174,27 +182,37 @@ class TableFile:
     values: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def _files(source: TableSource) -> Iterator[Rows]:
+def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
     """The files of a table one by one: each has its own schema, since these drift."""
+    if files:
+        has = [column for file in files for column in (*footer_of(file)[0].names, *file.values)]
+        _check_columns(source.name, has, several=True)
+    for file in files:
+        with _opened(file) as opened:
+            _check_columns(source.name, opened.schema_arrow.names, any_columns=True)
+            names = [name for name in COLUMNS if name in opened.schema_arrow.names]
+            for batch in opened.iter_batches(BATCH_ROWS, columns=names):
+                columns = {name: batch.column(i).to_pylist() for i, name in enumerate(names)}
+                count = batch.num_rows
+                yield [columns.get(name, [file.values.get(name)] * count) for name in COLUMNS]
+
+
+def footer_of(file: TableFile) -> tuple[Any, int]:
+    """The Arrow schema of ``file``, and how many rows it has. Raises: InputError."""
+    with _opened(file) as opened:
+        return opened.schema_arrow, opened.metadata.num_rows
+
+
+@contextmanager
+def _opened(file: TableFile) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    files = (delta_files if source.kind is TableKind.DELTA else parquet_files)(Path(source.value))
     try:
-        if files:
-            _check_columns(source.name, [c for f in files for c in (*pq.read_schema(f.path).names, *f.values)], several=True)
-        for file in files:
-            with pq.ParquetFile(file.path) as opened:
-                _check_columns(source.name, opened.schema_arrow.names, any_columns=True)
-                names = [name for name in COLUMNS if name in opened.schema_arrow.names]
-                for batch in opened.iter_batches(BATCH_ROWS, columns=names):
-                    columns = {name: batch.column(i).to_pylist() for i, name in enumerate(names)}
-                    count = batch.num_rows
-                    yield [columns.get(name, [file.values.get(name)] * count) for name in COLUMNS]
+        with pq.ParquetFile(file.path) as opened:
+            yield opened
     except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"{source.name} is not readable as Parquet: {error}", "Write it again; nothing of it was used."
-        ) from error
+        raise InputError(f"{file.path} is not readable as Parquet: {error}", "Write it again; nothing of it was used.") from error
 
 
 def _check_columns(name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False) -> None:
@@ -209,31 +227,65 @@ def _check_columns(name: str, columns: Sequence[str], *, several: bool = False, 
         raise InputError(f"{name}: the column {twice[0]!r} is there twice", "Rename one of them.")
 
 
-def parquet_files(path: Path) -> list[TableFile]:
-    """The Parquet files below ``path``, but hidden ones. Raises: InputError where there are none, or a link leads out of it."""
+def table_files(source: TableSource) -> tuple[list[TableFile], tuple[Leftover, ...]]:
+    """The files of a table that is a path, and the leftover for those of its folder that are not read; nothing for one in memory.
+
+    Raises: InputError for a folder that cannot be read as one table.
+    """
+    if source.kind not in (TableKind.PARQUET, TableKind.DELTA):
+        return [], ()
+    path = Path(source.value)
     if path.is_file():
-        return [TableFile(str(path))]
-    root = path.resolve()
-    found = []
-    for file in sorted(path.rglob("*.parquet")):
-        parts = file.relative_to(path).parts
-        if any(part.startswith((".", "_")) for part in parts):
-            continue
-        if not file.resolve().is_relative_to(root):
-            raise InputError(f"{path}: {file.name} is a link that leads out of the folder", "Give the file itself.")
-        cut = [part.partition("=") for part in parts[:-1]]
-        found.append(TableFile(str(file), {name: _folder_value(value) for name, sign, value in cut if sign and name in COLUMNS}))
-    if not found:
-        raise InputError(f"{path} is a directory without Parquet files", "Give the files in it one by one.")
-    return found
+        return [TableFile(str(path))], ()
+    files, passed_over = _delta_files(path) if source.kind is TableKind.DELTA else _parquet_files(path)
+    return files, _passed_over(source, passed_over)
+
+
+def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
+    if not names:
+        return ()
+    what = (
+        "a file that the present version of the Delta table does not have"
+        if source.kind is TableKind.DELTA
+        else "a file that is no data by its name, in a folder of Parquet files"
+    )
+    # There is one sum for each file, and one file for each version: anything else is told first.
+    names = sorted(names, key=lambda name: (name.endswith(".crc"), name.endswith(".parquet")))
+    text = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    return (Leftover("passed-over", what, source.name, text=text, count=len(names)),)
+
+
+def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
+    """The Parquet files below ``path``, and the names of those that are no data. Raises: InputError for any other file."""
+    found, passed_over, others = [], [], []
+    for file, is_data in files_of(path):
+        inside = file.relative_to(path)
+        if not is_data:
+            passed_over.append(str(inside))
+        elif not is_parquet(file):
+            others.append(str(inside))
+        else:
+            cut = [part.partition("=") for part in inside.parts[:-1]]
+            values = {name: _folder_value(value) for name, sign, value in cut if sign and name in COLUMNS}
+            found.append(TableFile(str(file), values))
+    if others:
+        more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+        raise InputError(
+            f"{path} is a folder of Parquet files, but {', '.join(others[:3])}{more} in it "
+            f"{'is none' if len(others) == 1 else 'are none'}",
+            "Give it as a source of its own, outside of the folder, or give the Parquet files one by one; nothing was used.",
+        )
+    return found, passed_over
 
 
 def _folder_value(text: str) -> str | None:
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
-def delta_files(path: Path) -> list[TableFile]:
-    """The Parquet files of a Delta table's present version. Raises: InputError for one that its files alone do not show."""
+def _delta_files(path: Path) -> tuple[list[TableFile], list[str]]:
+    """The Parquet files of a Delta table's present version, and the names of the files that it does not have.
+
+    Raises: InputError for one that its files alone do not show."""
     import pyarrow as pa
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
@@ -254,7 +306,8 @@ def delta_files(path: Path) -> list[TableFile]:
     for row in sorted(added, key=lambda row: str(row["path"])):
         values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
         found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
-    return found
+    present = {Path(file.path) for file in found}
+    return found, [str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present]
 
 
 def _inside(root: Path, path: str) -> Path:
