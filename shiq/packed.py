@@ -123,8 +123,8 @@ class _Members(io.RawIOBase):
             decompressor = self._decompressor
             if decompressor.eof:
                 self._rest = decompressor.unused_data or self._raw.read(_CHUNK)
-                if self._packing is Packing.XZ:  # which may be padded
-                    self._rest = self._rest.lstrip(b"\0") if not self._rest.strip(b"\0") else self._rest
+                if self._packing is Packing.XZ:
+                    self._pass_padding()
                 if not self._rest:
                     return b""
                 self._decompressor = decompressor = self._new()
@@ -136,3 +136,15 @@ class _Members(io.RawIOBase):
             self._rest = b""
             if data:
                 return data
+
+    def _pass_padding(self) -> None:
+        """Passes over zeros behind a stream of xz, which are legal in fours."""
+        zeros = 0
+        while self._rest:
+            behind = self._rest.lstrip(b"\0")
+            zeros += len(self._rest) - len(behind)
+            self._rest = behind or self._raw.read(_CHUNK)
+            if behind:
+                break
+        if zeros % 4:
+            raise BrokenArchiveError(f"{zeros} bytes of padding, which xz has in fours only")

@@ -257,6 +257,17 @@ def test_a_damaged_archive_is_refused(tmp_path: Path, suffix: str, damage: str) 
     assert len(whole.abox) == 5_000
 
 
+@pytest.mark.parametrize("size", [4, 8, 1 << 17])
+def test_xz_may_be_padded_by_zeros_in_fours(tmp_path: Path, size: int) -> None:
+    pack, zeros = PACKERS[".xz"], b"\0" * size
+    first, second = pack(b"<urn:a> <urn:p> <urn:b> .\n"), pack(b"<urn:a> <urn:p> <urn:c> .\n")
+    for content in (first + zeros + second, first + second + zeros, first + zeros + second + zeros):
+        assert len(read_assertions([write(tmp_path, "d.nt.xz", content)], KNOWN).abox) == 2
+    for tail in (zeros[1:], zeros + b"\0", zeros + b"x", zeros + second[:-1], b"\0" + second):
+        with pytest.raises(InputError, match="broken"):
+            read_assertions([write(tmp_path, "d.nt.xz", first + tail)], KNOWN)
+
+
 def test_an_archive_made_to_do_harm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = io.BytesIO()
     with gzip.GzipFile(fileobj=bomb, mode="wb", compresslevel=9) as stream:

@@ -11,6 +11,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from shiq.check import check_insertions
 from shiq.model import RDF, XSD, Literal, Signature
 from shiq.rdf import read_assertions, read_ontology
 from tests.rdf_helpers import NS, PREFIXES, kinds, write
@@ -117,6 +118,41 @@ def test_rdflib_terms_that_are_not_rdf_are_malformed() -> None:
     reading = read_assertions([graph], KNOWN)
     assert kinds(reading) == {"malformed": 4}
     assert len(reading.abox) == 0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
+def test_a_name_of_rdflib_that_looks_like_a_blank_node_of_the_base_is_none() -> None:
+    import rdflib
+
+    dataset = rdflib.Dataset()
+    a, r, f = (rdflib.URIRef(NS + name) for name in "arf")
+    other = rdflib.URIRef("_:a0.x")
+    dataset.add((other, r, a))
+    dataset.add((a, r, other))
+    dataset.add((a, other, a))
+    dataset.add((a, f, rdflib.Literal("1", datatype=other)))
+    dataset.add((a, r, rdflib.BNode("x> <urn:y")))
+    dataset.graph(other).add((a, r, a))
+    reading = read_assertions([dataset], KNOWN)
+    assert kinds(reading) == {"malformed": 6}
+    assert len(reading.abox) == 0
+
+
+@pytest.mark.parametrize("form", ["INF", "-INF", "NaN"])
+@pytest.mark.parametrize("datatype", ["float", "double"])
+def test_a_graph_with_a_number_that_is_not_finite_answers_as_its_file(tmp_path: Path, form: str, datatype: str) -> None:
+    tbox = write(tmp_path, "t.ttl", PREFIXES + f":f a owl:DatatypeProperty ; rdfs:range xsd:{datatype} .")
+    text = PREFIXES + f':a :f "{form}"^^xsd:{datatype} .'
+    file = check_insertions(tbox, None, write(tmp_path, "i.ttl", text), reasoner="own")
+    graph = check_insertions(tbox, None, rdflib_graph(text), reasoner="own", allow={"lossy-input"})
+    told = check_insertions(tbox, None, rdflib_graph(text), reasoner="own")
+    assert [x.verdict.value for x in (file, graph, told)] == ["consistent", "consistent", "undetermined"]
+    assert literals(rdflib_graph(text)) == [Literal(form, XSD + datatype)]
+
+
+def test_a_duration_of_no_months_keeps_a_form_of_its_datatype() -> None:
+    graph = rdflib_graph(PREFIXES + ':a :f "P0Y"^^xsd:yearMonthDuration .')
+    assert literals(graph) == [Literal("P0M", XSD + "yearMonthDuration")]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")

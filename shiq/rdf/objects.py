@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
-from shiq.rdf.triples import Term, Triples, short
+from shiq.rdf.triples import Triples, short
 from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, local_name
 from shiq.verdict import Leftover
 
@@ -99,13 +99,14 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
             subject, predicate, value = (_rdflib_term(term, label) for term in row[:3])
             if isinstance(subject, Literal) or isinstance(predicate, Literal) or predicate.startswith("_:"):
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
-            for term in (subject, predicate, value):
-                check_term(term)
+            graph_name = _rdflib_graph(row[3:], label)
         except RefusedTermError as error:
             rejects.add(str(error), text=short(" ".join(map(repr, row[:3]))))
             continue
-        triples.add(subject, predicate, value, 0, _rdflib_graph(row[3:], label))
-        if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
+        if was_rewritten := isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
+            value = _restored(value)
+        triples.add(subject, predicate, value, 0, graph_name)
+        if was_rewritten:
             rewritten.add(value.datatype, predicate, len(triples) - 1)
     return rewritten
 
@@ -121,14 +122,30 @@ def _rdflib_graph(name: Sequence[Any], label: Labels) -> str:
 def _rdflib_term(term: Any, label: Labels) -> str | Literal:
     match type(term).__name__:
         case "URIRef":
-            return str(term)
+            return checked_iri(str(term))
         case "BNode":
-            return label(str(term))
+            return label(_checked(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
-            return Literal(str(term), RDF + "langString", term.language.lower())
+            return checked_literal(Literal(str(term), RDF + "langString", term.language.lower()))
         case "Literal":
-            return Literal(str(term), str(term.datatype) if term.datatype is not None else XSD + "string")
+            return checked_literal(Literal(str(term), str(term.datatype) if term.datatype is not None else XSD + "string"))
     raise RefusedTermError(f"a term of type {type(term).__name__}: not RDF")
+
+
+#: Forms that rdflib makes of values, and that their datatypes do not have.
+_OWN_FORMS = {
+    **{
+        (XSD + name, own): form
+        for name in ("float", "double")
+        for own, form in (("inf", "INF"), ("-inf", "-INF"), ("nan", "NaN"))
+    },
+    (XSD + "yearMonthDuration", "P0D"): "P0M",
+}
+
+
+def _restored(literal: Literal) -> Literal:
+    """A literal that rdflib may have written anew, in a form of its datatype for the value."""
+    return replace(literal, lexical=_OWN_FORMS.get((literal.datatype, literal.lexical), literal.lexical))
 
 
 def _may_be_rewritten(literal: Any) -> bool:
@@ -144,17 +161,24 @@ def _may_be_rewritten(literal: Any) -> bool:
     return str(type(literal)(str(literal), datatype=literal.datatype, normalize=True)) == str(literal)
 
 
-def check_term(term: Term) -> None:
-    """rdflib and owlready2 accept any text as an IRI. Raises: RefusedTermError."""
-    if isinstance(term, Literal):
-        if "\0" in term.lexical:
-            raise RefusedTermError("a literal with the character U+0000")
-        term = term.datatype
-    if not term.startswith("_:"):
-        try:
-            ox.NamedNode(term)
-        except ValueError as error:
-            raise RefusedTermError(f"not an IRI: {error}") from error
+def checked_literal(literal: Literal) -> Literal:
+    """Raises: RefusedTermError, as all of these: rdflib and owlready2 accept any text as an IRI."""
+    if "\0" in literal.lexical:
+        raise RefusedTermError("a literal with the character U+0000")
+    checked_iri(literal.datatype)
+    return literal
+
+
+def checked_iri(text: str) -> str:
+    return _checked(ox.NamedNode, text, "IRI")
+
+
+def _checked(make: Callable[[str], object], text: str, what: str) -> str:
+    try:
+        make(text)
+    except ValueError as error:
+        raise RefusedTermError(f"no {what}: {error}") from error
+    return text
 
 
 def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> Rewritten:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from shiq.errors import InputError
 from shiq.model import OWL, RDF, XSD, Literal
-from shiq.rdf.objects import RDFLIB_REWRITES, check_term
+from shiq.rdf.objects import RDFLIB_REWRITES, checked_iri, checked_literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError
 from shiq.rdf.triples import Term, Triples, short, triple_text
@@ -57,10 +57,7 @@ def read_owlready(value: Any, name: str, triples: Triples, label: Labels, reject
         begun = len(triples)
         for row in ontology.graph._iter_triples():
             try:
-                triple = _triple(row, ontology.world._unabbreviate, label)
-                for term in triple:
-                    check_term(term)
-                triples.add(*triple)
+                triples.add(*_triple(row, ontology.world._unabbreviate, label))
             except RefusedTermError as error:
                 rejects.add(str(error), text=short(repr(row)))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
@@ -72,16 +69,16 @@ def _triple(row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], 
     s, p, o, d = row
 
     def resource(storid: int) -> str:
-        return label(str(-storid)) if storid < 0 else unabbreviate(storid)
+        return label(str(-storid)) if storid < 0 else checked_iri(unabbreviate(storid))
 
     if d is None:
-        return resource(s), unabbreviate(p), resource(o)
+        return resource(s), resource(p), resource(o)
     if isinstance(d, str):
-        return resource(s), unabbreviate(p), Literal(str(o), RDF + "langString", d.removeprefix("@").lower())
+        return resource(s), resource(p), checked_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower()))
     datatype = XSD + "string" if d in _PLAIN else unabbreviate(d)
     if datatype.endswith("rdf-schema#Proposition"):
         raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
-    return resource(s), unabbreviate(p), Literal(_lexical(o, datatype), datatype)
+    return resource(s), resource(p), checked_literal(Literal(_lexical(o, datatype), datatype))
 
 
 def _lexical(value: Any, datatype: str) -> str:
