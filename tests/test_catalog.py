@@ -153,3 +153,90 @@ def test_what_is_no_catalog_is_refused(tmp_path: Path, text: str, word: str) -> 
 def test_a_catalog_that_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_catalog(tmp_path / "none.xml")
+
+
+# --- what is no document of the ontology that is imported ----------------------------------------
+
+IMPORTER = "<urn:o> a owl:Ontology ; owl:imports <urn:core> . :A a owl:Class . :B a owl:Class . :r a owl:ObjectProperty .\n"
+MENTIONS = {
+    "mention": IMPORTER + "<urn:core> a owl:Ontology .",
+    "mention of the fragment": IMPORTER + "<urn:core#> a owl:Ontology .",
+    "version of another": IMPORTER + "<urn:x> owl:versionIRI <urn:core> .",
+    "version of what imports": IMPORTER + "<urn:o> owl:versionIRI <urn:core> .",
+    "several versions": IMPORTER.replace("imports <urn:core>", "imports <urn:v1>")
+    + "<urn:o> owl:versionIRI <urn:v1> , <urn:v2> .",
+    "cycle": IMPORTER + "<urn:core> a owl:Ontology ; owl:imports <urn:o> .",
+    "untyped importer": IMPORTER.replace("<urn:o> a owl:Ontology ;", "<urn:o>") + "<urn:core> a owl:Ontology .",
+    "blank header": IMPORTER.replace("<urn:o>", "[]") + "<urn:core> a owl:Ontology .",
+    "predecessor": IMPORTER + "<urn:o> owl:priorVersion <urn:core> . <urn:core> a owl:Ontology .",
+}
+
+
+@pytest.mark.parametrize("case", MENTIONS)
+def test_a_mention_meets_no_import(tmp_path: Path, case: str) -> None:
+    onto = write(tmp_path, "onto.ttl", PREFIXES + MENTIONS[case])
+    assert "missing-import" in kinds(read_ontology([onto]))
+    wanted = "urn:v1" if case == "several versions" else "urn:core"
+    write(tmp_path, "core.ttl", PREFIXES + ":A rdfs:subClassOf :B .")
+    write(tmp_path, "catalog.json", json.dumps({wanted: "core.ttl", "urn:o": "onto.ttl"}))
+    reading = read_ontology([onto], catalog=read_catalog(tmp_path / "catalog.json"))
+    assert [Path(name).name for name in reading.sources] == ["onto.ttl", "core.ttl"]
+    assert not reading.leftovers
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "<urn:core> a owl:Ontology . <urn:more> a owl:Ontology .",
+        "[] a owl:Ontology . <urn:core> a owl:Ontology .",
+        "<urn:next> a owl:Ontology ; owl:priorVersion <urn:core> . <urn:core> a owl:Ontology .",
+        "<urn:x> a owl:Ontology . <urn:y> owl:versionIRI <urn:core> .",
+        "<urn:x> a owl:Ontology ; owl:versionIRI <urn:core> , <urn:core2> .",
+        "<urn:x> a owl:Ontology ; owl:versionIRI <urn:core> ; owl:imports <urn:core> .",
+    ],
+)
+def test_a_document_that_leaves_open_which_ontology_it_is_meets_no_import(tmp_path: Path, other: str) -> None:
+    files = [write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), write(tmp_path, "other.ttl", PREFIXES + other)]
+    assert "missing-import" in kinds(read_ontology(files))
+
+
+def test_a_header_in_a_named_graph_meets_no_import(tmp_path: Path) -> None:
+    other = write(tmp_path, "other.trig", PREFIXES + "<urn:g> { <urn:core> a owl:Ontology . }")
+    assert kinds(read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), other])) == {"missing-import": 1}
+
+
+@pytest.mark.parametrize(
+    "header", ["Ontology(<urn:o> <urn:core> Import(<urn:core>))", "Ontology(none:x <urn:core>)", "Ontology(<urn:o>)"]
+)
+def test_functional_syntax_meets_no_import_either(tmp_path: Path, header: str) -> None:
+    files = [write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), write(tmp_path, "other.ofn", header)]
+    assert "missing-import" in kinds(read_ontology(files))
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("core.ttl", "<urn:core> a owl:Ontology ; owl:imports <urn:o> ."),
+        ("core.ttl", "<urn:c> a owl:Ontology ; owl:versionIRI <urn:core> ; owl:imports <urn:o> ; owl:priorVersion <urn:c0> ."),
+        ("core.ttl", "<urn:core#> a owl:Ontology ; owl:imports <urn:core> ."),
+        ("core.ofn", "Ontology(<urn:core> <urn:core/2> Import(<urn:o>))"),
+        ("core.ofn", "Ontology(<urn:c> <urn:core>)"),
+    ],
+)
+def test_an_ontology_that_was_given_meets_its_import_by_its_iri_or_version(tmp_path: Path, name: str, header: str) -> None:
+    core = write(tmp_path, name, header if name.endswith("ofn") else PREFIXES + header)
+    assert not read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), core]).leftovers
+
+
+def test_owlready2_answers_for_what_it_loaded_only(tmp_path: Path) -> None:
+    import owlready2
+
+    world = owlready2.World()
+    onto = world.get_ontology("urn:o#")
+    with onto:
+        type("Cat", (owlready2.Thing,), {})
+    onto.imported_ontologies.append(world.get_ontology("urn:core#"))
+    assert kinds(read_ontology([world])) == {"missing-import": 1}
+    with world.get_ontology("urn:core#"):
+        type("Dog", (owlready2.Thing,), {})
+    assert not read_ontology([world]).leftovers

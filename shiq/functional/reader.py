@@ -67,6 +67,13 @@ class Document:
     imports: tuple[str, ...] = ()
     labels: tuple[tuple[str, str, Literal], ...] = ()
 
+    @property
+    def iris(self) -> frozenset[str]:
+        """What an import of this document goes by. What it imports is no version IRI of its own."""
+        imported = {iri.removesuffix("#") for iri in self.imports}
+        named = (self.iri, self.version if self.version.removesuffix("#") not in imported else "")
+        return frozenset(iri for iri in named if iri and self.iri)
+
 
 def parse_functional(text: str, source: str, scope: str) -> Reading:
     """The axioms and assertions of an OWL 2 document in functional-style syntax.
@@ -182,6 +189,7 @@ class _Reader:
         try:
             self.header.append(self._resolve(token.kind, token.text))
         except Refused as refused:
+            self.header.append("")
             self._leftover(refused, token.offset)
 
     def _begin(self, token: Token) -> None:

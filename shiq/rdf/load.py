@@ -19,7 +19,6 @@ from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
 from shiq.model import (
-    OWL,
     Assertion,
     Axiom,
     Literal,
@@ -27,15 +26,16 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf.bulk import column
+from shiq.rdf.headers import document_iris
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.surroundings import bare
 from shiq.rdf.terms import numbered_labels, written_labels
 from shiq.rdf.triples import Triples
-from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS, ONTOLOGY, TYPE
+from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
 from shiq.reading import Reading
-from shiq.sources import FileSource, ObjectKind, ObjectSource, TableSource, source_of
+from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def load(
         own = f"{scope}{i}"
         while own in taken:
             own += "x"
+        begun = len(loaded.triples)
         loaded.sources.append(source.name)
         loaded.triples.begin(source.name)
         if isinstance(source, FileSource):
@@ -120,7 +121,16 @@ def load(
             loaded.leftovers += passed_over
         else:
             _object(source, own, loaded)
+        if _is_rdf(source):
+            loaded.ontologies |= document_iris(loaded.triples, begun)
     raise AssertionError
+
+
+def _is_rdf(source: Source) -> bool:
+    """Whether ``source`` is an RDF document or graph, and says which ontology it is by triples."""
+    if isinstance(source, FileSource):
+        return source.format is not Format.FUNCTIONAL
+    return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
 
 
 class _Imports:
@@ -132,7 +142,7 @@ class _Imports:
 
     def next(self, catalog: Catalog, read: set[Path]) -> FileSource | None:
         """The next file that is imported and was not read yet; each IRI it is imported by is answered."""
-        done = self._done | {bare(iri) for iri in self._loaded.ontologies | _named_in(self._loaded.triples)}
+        done = self._done | {bare(iri) for iri in self._loaded.ontologies}
         for iri in self._wanted():
             if bare(iri) in done:
                 continue
@@ -155,16 +165,6 @@ class _Imports:
         rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
         values = [triples.terms[triples.object[row]] for row in rows]
         return [*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports)]
-
-
-def _named_in(triples: Triples) -> set[str]:
-    """The names of ontologies, and of their versions, that triples state."""
-    known, predicates, values = triples.ids.get, column(triples.predicate), column(triples.object)
-    headers = np.flatnonzero((predicates == known(TYPE, -1)) & (values == known(ONTOLOGY, -1))).tolist()
-    versions = np.flatnonzero(predicates == known(OWL + "versionIRI", -1)).tolist()
-    return {str(triples.terms[triples.subject[row]]) for row in headers} | {
-        str(triples.terms[triples.object[row]]) for row in versions
-    }
 
 
 def _scopes(value: object) -> set[str]:
@@ -229,7 +229,7 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
     loaded.axioms += (Stated(axiom, source.name, line) for line, axiom in document.axioms)
     loaded.signature |= document.signature
     loaded.labels += document.labels
-    loaded.ontologies.update(iri for iri in (document.iri, document.version) if iri)
+    loaded.ontologies.update(document.iris)
     _assertions((Stated(assertion, source.name, line) for line, assertion in document.assertions), loaded)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
     counts = Counter(document.ledger)

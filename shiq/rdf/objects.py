@@ -103,11 +103,10 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
         except RefusedTermError as error:
             rejects.add(str(error), text=short(" ".join(map(repr, row[:3]))))
             continue
-        if was_rewritten := isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
+        if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
             value = _restored(value)
+            rewritten.add(value.datatype, predicate, len(triples))
         triples.add(subject, predicate, value, 0, graph_name)
-        if was_rewritten:
-            rewritten.add(value.datatype, predicate, len(triples) - 1)
     return rewritten
 
 

@@ -46,7 +46,8 @@ def ontologies_of(value: Any) -> list[Any]:
 
 
 def iris_of(value: Any) -> list[str]:
-    return [iri for ontology in ontologies_of(value) for iri in (ontology.base_iri, ontology._orig_base_iri)]
+    """The IRIs of ontologies that were loaded, or made by calls: owlready2 also keeps those that are only named."""
+    return [iri for ontology in ontologies_of(value) if ontology.loaded for iri in (ontology.base_iri, ontology._orig_base_iri)]
 
 
 def read_owlready(value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Reread) -> list[Leftover]:

@@ -12,7 +12,6 @@ from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.labelling import PROPERTIES, labelled
 from shiq.model import (
-    OWL,
     Assertion,
     Axiom,
     DataProperty,
@@ -151,7 +150,7 @@ class _Reader:
         self.accounts.leftovers += self.around.leftovers
         for problem in problems:
             self.accounts.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
-        self.ontologies = frozenset((*ontologies, *loaded.ontologies, *self.around.headers, *_versions(triples)))
+        self.ontologies = frozenset((*ontologies, *loaded.ontologies))
         self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
         settle_imports(loaded, self.ontologies)
         expressions = self.accounts.expressions
@@ -261,11 +260,6 @@ class _Reader:
 
 def _is_predicate(triples: Triples, name: str) -> bool:
     return name in triples.ids and bool((column(triples.predicate) == triples.ids[name]).any())
-
-
-def _versions(triples: Triples) -> set[str]:
-    rows = np.flatnonzero(column(triples.predicate) == triples.ids.get(OWL + "versionIRI", -1)).tolist()
-    return {str(triples.terms[triples.object[row]]) for row in rows}
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[Assertion]]:
