@@ -100,7 +100,17 @@ class Explainer:
         """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
         self._explain_groups(add_set, groups)
         self._search(list(insertions))
+        return self.conflicts
+
+    @property
+    def conflicts(self) -> list[RawConflict]:
+        """Those found so far."""
         return sorted(self.found.values(), key=lambda c: (len(c.insertions), repr(c.insertions)))
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the time for all of them is over."""
+        return self.deadline is not None and time.monotonic() > self.deadline
 
     # --- one group ---------------------------------------------------------------------------------
 
@@ -342,7 +352,10 @@ class Explainer:
             if not paths:
                 return
             rest = [a for a in insertions if a not in removed]
+            before, self.unsure = self.unsure, False
             add_set, groups = self.check(rest)
+            # What stayed undecided may hide conflicts.
+            self.complete, self.unsure = self.complete and not self.unsure, before
             if groups:
                 if not self._explain_groups(add_set, groups):
                     self.complete = False

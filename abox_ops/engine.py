@@ -24,6 +24,13 @@ MODEL = "model"
 #: Answers for modules over a clausal TBox, in order.
 Decide: TypeAlias = Callable[[ClausalTBox, Sequence[Module]], Sequence[Answer]]
 
+#: Told, perhaps more than once, that a batch is inconsistent, while the check of it goes on.
+Certain: TypeAlias = Callable[[], object]
+
+
+def unheard() -> None:
+    """A `Certain` of nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedModule:
@@ -87,12 +94,19 @@ class ModelKnowledgeBase(Protocol):
     is_completed: bool
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
     ) -> tuple[AddSet, Sequence[Answer]]:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
 
         ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
         complex assertions are deleted (THEORY.md 3.5), else that of A less ``deletions``; after ``is_over`` says so, what is not
         decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what was
-        looked at by then.
+        looked at by then. ``certain`` is called as soon as that is known.
         """

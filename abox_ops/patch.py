@@ -16,7 +16,7 @@ from abox_ops.completion import Completions
 from abox_ops.counting import Counting, Counts, Needs
 from abox_ops.data import DataView
 from abox_ops.elements import ElementGraph, SettledGraph
-from abox_ops.engine import NamedModule
+from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.irrelevance import Irrelevance
 from abox_ops.modules import Kept, modules
 from abox_ops.outside_completion import OutsideCompletion
@@ -138,7 +138,7 @@ class Patch:
 
     # --- I -----------------------------------------------------------------------------------------
 
-    def close(self, *, to_clash: bool = False) -> bool:
+    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to be pulled in. See
         `abox_ops.widening.Patch`.
 
@@ -150,9 +150,11 @@ class Patch:
             self.whole = SettledGraph(self.told.whole)
             self.inside = {find(e) for e in self.inside}
             self._plain = {find(e) for e in self._plain}
-            if to_clash and (clashing := {e for e, label in self.told.labels.items() if clashes(label)}):
-                self.inside, self._kept = clashing, (Kept({}), Kept({}))
-                return True
+            if clashing := {e for e, label in self.told.labels.items() if clashes(label)}:
+                certain()
+                if to_clash:
+                    self.inside, self._kept = clashing, (Kept({}), Kept({}))
+                    return True
             self._assume()
             self._classes.clear()
             inside = frozenset(self.inside)

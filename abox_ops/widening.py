@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from abox_ops.engine import Decide, NamedModule
+from abox_ops.engine import Certain, Decide, NamedModule, unheard
 from abox_ops.named import ModuleAnswers, NamedModules, asked, distinct_answers, positions
 from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer
@@ -25,9 +25,9 @@ class Patch(Protocol):
     def tbox(self) -> ClausalTBox:
         """The clauses over which modules are asked."""
 
-    def close(self, *, to_clash: bool = False) -> bool:
+    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """Brings in what the border rules ask for. With ``to_clash``, goes no further than to elements that told⁺ contradicts,
-        which are then all of I; whether there are any."""
+        which are then all of I; whether there are any. ``certain`` is called where there are some, with and without."""
 
     def asked(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
@@ -75,15 +75,23 @@ class _Refuted:
         return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(_individuals(module))]
 
 
-def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: False, *, verdict_only: bool = False) -> Patched:
+def patched(
+    patch: Patch,
+    decide: Decide,
+    is_over: Callable[[], bool] = lambda: False,
+    *,
+    verdict_only: bool = False,
+    certain: Certain = unheard,
+) -> Patched:
     """Decides (T, A ∪ A⁺) by patching the certified model; ``is_over`` says when to leave undecided what is. With
-    ``verdict_only``, ends as soon as it is known to be inconsistent, which consequences of (T, A ∪ A⁺) alone can show.
+    ``verdict_only``, ends as soon as it is known to be inconsistent, which consequences of (T, A ∪ A⁺) alone can show;
+    ``certain`` is called then.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
     refuted = _Refuted()
     while True:
-        if patch.close(to_clash=verdict_only):
+        if patch.close(to_clash=verdict_only, certain=certain):
             return Patched((), ())
         modules = NamedModules.of(patch.asked())
         rest = refuted.others(modules)
@@ -96,6 +104,7 @@ def patched(patch: Patch, decide: Decide, is_over: Callable[[], bool] = lambda: 
             for i, answer in zip(failed, decide(patch.tbox, [bare[rest[i]].module for i in failed])):
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[rest[i]], answer)
+                    certain()
                     settled.add(i)
         if is_over() or (verdict_only and refuted.modules) or not _widen(patch, [open_[i] for i in failed if i not in settled]):
             break

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from shiq.checking.certifying import (
 )
 from shiq.checking.deciding import OpenedDecider, check_batch
 from shiq.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
-from shiq.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, Progress, load, settings_of
+from shiq.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, load, settings_of
 from shiq.checking.session import Session
 from shiq.result import Result
 
@@ -60,6 +60,8 @@ def check_insertions(
     require_nonempty: bool = False,
     why_pulled: bool = False,
     verdict_only: bool = False,
+    explain_seconds: float | None = EXPLAIN_SECONDS,
+    certain: Callable[[Result], object] | None = None,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -89,6 +91,8 @@ def check_insertions(
         require_nonempty,
         why_pulled,
         verdict_only,
+        explain_seconds,
+        certain,
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)

@@ -139,7 +139,8 @@ class Result:
     holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
     terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
     (`abox_ops.audit.Disagreement`), if an audit was asked for; ``why_pulled``: what pulled elements in, most first, if that was
-    asked for.
+    asked for; ``ended``: whether this is the last word: not so while conflicts are still looked for, or where that was
+    interrupted. The verdict stands in either case.
     """
 
     verdict: Verdict
@@ -155,6 +156,7 @@ class Result:
     labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
+    ended: bool = True
 
     @cached_property
     def explained(self) -> Explained:
@@ -179,6 +181,7 @@ class Result:
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": self.verdict.value,
+            "complete": self.ended,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
             "conflicts": [

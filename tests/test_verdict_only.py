@@ -11,6 +11,7 @@ import pytest
 
 from abox_ops.decide import Decider
 from abox_ops.engine import ModelKnowledgeBase
+from jobs.engines.labels import Bools
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.memory import MemoryKnowledgeBase
 from jobs.engines.patch import Patch
@@ -77,17 +78,15 @@ def test_the_verdict_is_that_of_the_whole_check(decider: Decider) -> None:
     assert ends["module"]
 
 
-def _guessed(self: Patch) -> bool:
+def _guessed(self: Patch) -> Bools:
     found = self.active.copy()
     table = self.calculus.table
     found[found] = table.clashes(table.join(self.graph.label[found], self._certified()[found]))
-    if found.any():
-        self.inside = found
-    return bool(found.any())
+    return found
 
 
 def test_a_clash_with_what_is_assumed_is_no_contradiction(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patch, "_goes_to_clash", _guessed)
+    monkeypatch.setattr(Patch, "_clashing", _guessed)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             check(seed, decider)

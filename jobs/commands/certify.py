@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import common, engine_option, jar_option, master_option
+from jobs.commands.options import common, engine_option, explain_option, jar_option, master_option
 from jobs.commands.running import run_check
 from jobs.reports.asked import Asked
 
@@ -15,6 +15,7 @@ from jobs.reports.asked import Asked
 @click.argument("ontology", nargs=-1)
 @click.option("--store", "-s", help="Certify what this store holds, and record the certificate in it.")
 @click.option("--tbox", "-t", multiple=True, help="Ontology file that takes the place of the store's TBox; repeatable.")
+@explain_option
 @common
 @engine_option
 @master_option

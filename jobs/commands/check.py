@@ -12,6 +12,7 @@ from jobs.commands.options import (
     common,
     criterion_option,
     engine_option,
+    explain_option,
     jar_option,
     master_option,
     snapshot_option,
@@ -37,6 +38,7 @@ from jobs.reports.asked import Asked
 @engine_option
 @jar_option
 @master_option
+@explain_option
 @common
 def check(
     store: str | None,

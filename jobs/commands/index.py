@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest, common, master_option
+from jobs.commands.options import Nearest, common, explain_option, master_option
 from jobs.commands.running import run_check
 from jobs.reports.asked import Asked
 from shiq.checking.options import BUILDERS
@@ -33,6 +33,7 @@ from shiq.checking.options import BUILDERS
     help="Who builds it: local (in memory), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
 )
 @master_option
+@explain_option
 @common
 def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: Path | None, **options: Any) -> int:
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from shiq.checking.options import ENGINES
+from shiq.checking.options import ENGINES, EXPLAIN_SECONDS
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
@@ -141,6 +141,14 @@ def common(command: F) -> F:
     return command
 
 
+explain_option = click.option(
+    "--explain-seconds",
+    type=click.FloatRange(min=0.0),
+    default=EXPLAIN_SECONDS,
+    show_default=True,
+    metavar="S",
+    help="Seconds for explaining conflicts, after the verdict was printed; 0 for no explaining.",
+)
 criterion_option = click.option(
     "--criterion",
     type=Nearest(["auto", "clausal", "model", "definition7", "none"]),

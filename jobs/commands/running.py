@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,15 +61,61 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
     answer = answering(options.pop("reports"), json_file)
     progress = ProgressLine(level(quiet, verbose))
+    heard = Heard(json_file, asked, progress)
     try:
-        result = call({**options, "progress": progress})
+        result = call({**options, "progress": progress, "certain": heard})
+    except KeyboardInterrupt:
+        # Of a store that was to be written nothing is there yet.
+        if heard.result is None or asked.command != "check":
+            raise
+        result = heard.interrupted()
     finally:
+        heard.close()
         progress.close()
     if json_file != "-":
-        click.echo(result_text(result, verbose=verbose))
+        text = result_text(result, verbose=verbose)
+        click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
     answer(result.to_dict, asked, result.labels)
     return EXIT_CODES[result.verdict]
+
+
+class Heard:
+    """Prints the verdict of an inconsistent batch when it is certain, and writes it to ``json_file``; from then on SIGTERM is
+    what Ctrl-C is: it ends explaining, and what is known is told."""
+
+    def __init__(self, json_file: str | None, asked: Asked, progress: ProgressLine) -> None:
+        self._json_file, self._asked, self._progress = json_file, asked, progress
+        self._before: Any = None
+        self.result: shiq.Result | None = None
+
+    def __call__(self, result: shiq.Result) -> None:
+        self.result = result
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, _interrupt)
+        if self._json_file == "-":
+            return
+        self._progress.close()
+        click.echo(result.verdict.value.upper())
+        sys.stdout.flush()
+        if self._json_file:
+            write_json(self._json_file, completed(result.to_dict(), self._asked, result.labels))
+
+    def interrupted(self) -> shiq.Result:
+        """What is known where nothing was explained yet."""
+        assert self.result is not None
+        note = "interrupted before anything was explained: the verdict stands"
+        return replace(self.result, evidence=replace(self.result.evidence, notes=(note,)))
+
+    def close(self) -> None:
+        """Leaves SIGTERM to what it was."""
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
+            self._before = None
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _pack(result: shiq.Result, options: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.engine import Decide
+from abox_ops.engine import Certain, Decide, unheard
 from jobs.columns import Ints, is_in, unique
 from jobs.engines.base import StoreBase, array_base
 from jobs.engines.calculus import Calculus
@@ -132,11 +132,14 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         is_over: Callable[[], bool],
         *,
         verdict_only: bool = False,
+        certain: Certain = unheard,
         all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, all_around=all_around)
+            return super().patch_with(
+                whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain, all_around=all_around
+            )
 
     def _new_patch(
         self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int

@@ -19,7 +19,7 @@ from itertools import islice
 
 import numpy as np
 
-from abox_ops.engine import CRITERIA, MODEL, Decide, NamedModule
+from abox_ops.engine import CRITERIA, MODEL, Certain, Decide, NamedModule, unheard
 from abox_ops.vocabulary import name_of
 from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
@@ -94,21 +94,28 @@ class LocalKnowledgeBase:
         return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
         known = self._completion
         if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
-        return after._patch(after.whole(insertions), decide, is_over, verdict_only)
+        return after._patch(after.whole(insertions), decide, is_over, verdict_only, certain)
 
     def _patch(
-        self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool
+        self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self._brought(whole)
         calculus = self._calculus(self._simplified(added), MODEL, whole.names)
-        return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only)
+        return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain)
 
     def patch_with(
         self,
@@ -119,6 +126,7 @@ class LocalKnowledgeBase:
         is_over: Callable[[], bool],
         *,
         verdict_only: bool = False,
+        certain: Certain = unheard,
         all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
@@ -133,7 +141,7 @@ class LocalKnowledgeBase:
 
         patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
         patch.all_around = all_around
-        found = patched(patch, decide, is_over, verdict_only=verdict_only)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
         add_set = self._add_set(calculus, whole, patch.found())
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
 

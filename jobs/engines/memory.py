@@ -11,7 +11,7 @@ from abox_ops.certification import certified_completion
 from abox_ops.data import DataView
 from abox_ops.definition7 import definition7
 from abox_ops.elements import ElementGraph
-from abox_ops.engine import CRITERIA, Decide, NamedModule
+from abox_ops.engine import CRITERIA, Certain, Decide, NamedModule, unheard
 from abox_ops.everything import everything
 from abox_ops.kept import kept_assertions
 from abox_ops.modules import modules
@@ -183,11 +183,18 @@ class MemoryKnowledgeBase:
         return bool(self._completions)
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
-        return self._as_certified(base)._patch(inserted, decide, is_over, verdict_only)
+        return self._as_certified(base)._patch(inserted, decide, is_over, verdict_only, certain)
 
     def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
@@ -228,7 +235,7 @@ class MemoryKnowledgeBase:
         return found
 
     def _patch(
-        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool
+        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         batch = sorted(inserted, key=repr)
         means, outside = self._outside(decide, is_over)
@@ -243,7 +250,7 @@ class MemoryKnowledgeBase:
         whole = self.graph.extended(simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         patch = Patch(means, outside, whole, plain)
-        found = patched(patch, decide, is_over, verdict_only=verdict_only)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
         add_set = MemoryAddSet(patch.tbox, self, inserted, whole, patch.closure(), found.modules)
         return add_set, found.answers
 

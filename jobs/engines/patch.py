@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from abox_ops.engine import NamedModule
+from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.seen import is_violated
 from abox_ops.told import clashes
 from jobs.columns import Columns, Ints, contained, row_codes, unique
@@ -207,13 +207,17 @@ class Patch(OpenAssertions):
 
     # --- I -----------------------------------------------------------------------------------------
 
-    def close(self, *, to_clash: bool = False) -> bool:
+    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """See `abox_ops.patch.Patch.close`. Stops because I and the plain elements grow, and elements merge, in finite sets."""
         self._asked = self._rows = None
         while True:
             self._saturate()
-            if to_clash and self._goes_to_clash():
-                return True
+            clashing = self._clashing()
+            if clashing.any():
+                certain()
+                if to_clash:
+                    self.inside = clashing
+                    return True
             self._sync()
             self._assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
@@ -231,13 +235,11 @@ class Patch(OpenAssertions):
             self.inside[grown] = True
             self.plain[unassumed] = True
 
-    def _goes_to_clash(self) -> bool:
-        """Makes I the elements that told⁺ contradicts, if there are any; whether there are."""
+    def _clashing(self) -> Bools:
+        """By number: the elements that told⁺ contradicts."""
         found = self.active.copy()
         found[found] = self.calculus.table.clashes(self.graph.label[found])
-        if found.any():
-            self.inside = found
-        return bool(found.any())
+        return found
 
     def _start(self) -> Ints:
         """The elements of which the insertions say what is not part of the certified model, role assertions apart."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from abox_ops.decide import Decider
-from abox_ops.engine import MODEL, AddSet, Decide
+from abox_ops.engine import MODEL, AddSet, Certain, Decide, unheard
 from abox_ops.identities import Identity
 from abox_ops.named import inconsistent_groups
 from abox_ops.shapes import Shapes
@@ -27,6 +27,7 @@ from jobs.engines.patch import Patch
 from jobs.store import Store
 from jobs.upkeep import write_store
 from shiq.abox import ABox, abox_of
+from shiq.checking.answer import refuted_result
 from shiq.checking.base import Base, Found
 from shiq.checking.deciding import has_disagreed, unmatched_deletions
 from shiq.checking.inputs import catalog_of
@@ -95,10 +96,17 @@ class SparkKnowledgeBase:
         return self.local.is_completed
 
     def patched(
-        self, insertions: ABox, deletions: ABox, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
     ) -> tuple[AddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`; on the driver."""
-        found, answers = self.local.patched(insertions, deletions, decide, is_over, verdict_only=verdict_only)
+        found, answers = self.local.patched(insertions, deletions, decide, is_over, verdict_only=verdict_only, certain=certain)
         return cast(AddSet, found), answers
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
@@ -185,9 +193,12 @@ class SparkKnowledgeBase:
         )
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
-        if refuted and options.max_conflicts and not options.verdict_only and not has_disagreed(decider):
-            explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
-            explained.run(decider, options, deadline, gone)
+        if refuted and not has_disagreed(decider):
+            if options.certain is not None:
+                options.certain(refuted_result(base, added.ledger, added.leftovers, options, clock))
+            if options.max_conflicts and options.explain_seconds != 0:
+                explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
+                explained.run(decider, options, _earliest(deadline, options.explain_seconds), gone)
         clock.stage("explaining")
         found = Found(
             options.criterion,
@@ -232,6 +243,12 @@ def deletions_of(gone: BatchRows) -> ABox:
     from jobs.spark.rows import SCHEMA, abox_of_rows
 
     return abox_of_rows(gone.frame.select(SCHEMA.names).toArrow())
+
+
+def _earliest(deadline: float | None, seconds: float | None) -> float | None:
+    """``deadline``, or in so many ``seconds``, whichever is sooner."""
+    ends = [deadline, None if seconds is None else time.monotonic() + seconds]
+    return min((end for end in ends if end is not None), default=None)
 
 
 def _last_node(store: Store) -> int:

@@ -75,6 +75,8 @@ def gate(
     if require_nonempty:
         _require_triples(insertions, lines)
     policy = policy or Policy()
+    # Which lines go must not hang on time: every conflict is explained, however long it takes.
+    asked_for = {"explain_seconds": None, **settings}
     asked = repr((session.identity, mode, unit, identities, policy.digest, [_digest(name) for name in deletions]))
     run = hashlib.sha256(asked.encode())
     for line in lines:
@@ -84,7 +86,7 @@ def gate(
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
-    return gating.decide(partial(session.check, deletions=list(deletions), **settings), commit and not dry_run, deliver)
+    return gating.decide(partial(session.check, deletions=list(deletions), **asked_for), commit and not dry_run, deliver)
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:

@@ -78,6 +78,30 @@ def result_of(
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
         why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
+        ended=found.ended,
+    )
+
+
+def refuted_result(
+    base: Base, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+) -> Result:
+    """The result of a batch that is known to be inconsistent and no more, while its conflicts are looked for."""
+    return Result(
+        Verdict.INCONSISTENT,
+        more_conflicts=1,
+        complete=False,
+        statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
+        evidence=Evidence(
+            options.criterion,
+            options.engine,
+            options.reasoner,
+            ledger,
+            (*base.leftovers, *leftovers),
+            tuple(sorted(options.allow)),
+            base.certificate,
+            fail_on=tuple(sorted(options.fail_on)),
+        ),
+        ended=False,
     )
 
 

@@ -77,7 +77,7 @@ class Found:
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
     ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
-    ``notes``: see `Evidence`.
+    ``notes``: see `Evidence`; ``ended``: see `Result`.
     """
 
     criterion: str
@@ -97,6 +97,19 @@ class Found:
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
+    notes: tuple[str, ...] = ()
+    ended: bool = True
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What came of explaining an inconsistent batch: ``conflicts``; how many contradictions are left ``unexplained``; whether
+    every minimal conflict is there (``complete``); ``ended``: false where it was interrupted; ``notes``: what to say of that."""
+
+    conflicts: Sequence[RawConflict] = ()
+    unexplained: int = 0
+    complete: bool = True
+    ended: bool = True
     notes: tuple[str, ...] = ()
 
 

@@ -9,12 +9,11 @@ from functools import partial
 
 from abox_ops.audit import Audit
 from abox_ops.decide import Decider
-from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase
+from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
 from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, tally
-from abox_ops.raw_conflict import RawConflict
 from shiq.abox import ABox
-from shiq.checking.answer import result_of
-from shiq.checking.base import Asserting, Base, Batch, Distributed, Found
+from shiq.checking.answer import refuted_result, result_of
+from shiq.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
 from shiq.checking.options import Clock, Options, resolved
@@ -54,15 +53,27 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules, left())
 
+    announced: list[Result] = []
+
+    def announce() -> None:
+        if options.certain is not None and not announced:
+            announced.append(refuted_result(base, batch.ledger, batch.leftovers, options, clock))
+            options.certain(announced[0])
+
+    # What an audit has yet to see is not certain.
+    certain = announce if decider.audit is None else unheard
+
     def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only)
+            found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only, certain=certain)
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)
         modules = add_set.modules
         stage("add set")
+        if add_set.contradictory:
+            certain()
         is_settled = options.verdict_only and add_set.contradictory
         answers = [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
         stage("deciding")
@@ -72,14 +83,18 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - before
-    conflicts: Sequence[RawConflict] = ()
-    unexplained, complete = len(groups), not (groups and options.verdict_only)
-    decider.progress = None
-    if groups and options.max_conflicts and not options.verdict_only and not has_disagreed(decider):
-        # Loaded where there is something to explain: most batches are consistent.
-        from shiq.checking.explaining import explained
+    explanation = Explanation(unexplained=len(groups), complete=not groups)
+    progress, decider.progress = decider.progress, None
+    if groups and not has_disagreed(decider):
+        announce()
+        if options.max_conflicts and options.explain_seconds != 0 and not options.verdict_only:
+            # Loaded where there is something to explain: most batches are consistent.
+            from shiq.checking.explaining import explained
 
-        conflicts, unexplained, complete = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
+            seconds = [s for s in (options.explain_seconds, left()) if s is not None]
+            deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)))
+            explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
+    decider.progress = progress
     clock.stage("explaining")
     found = Found(
         options.criterion,
@@ -92,12 +107,13 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         tuple(dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)),
         decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
         calls,
-        conflicts,
-        unexplained,
-        complete,
+        explanation.conflicts,
+        explanation.unexplained,
+        explanation.complete,
         sent=sent_since(decider, sent),
         audit=decider.audit,
-        notes=(*notes, *([_STOPPED] if groups and options.verdict_only else [])),
+        notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
+        ended=explanation.ended,
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
     leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))

@@ -8,9 +8,8 @@ from abox_ops.conflicts import Explainer
 from abox_ops.decide import Decider
 from abox_ops.engine import AddSet
 from abox_ops.named import inconsistent_groups, tally
-from abox_ops.raw_conflict import RawConflict
 from shiq.abox import ABox, abox_of
-from shiq.checking.base import Base
+from shiq.checking.base import Base, Explanation
 from shiq.checking.options import Options
 from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
@@ -26,9 +25,9 @@ def explained(
     decider: Decider,
     options: Options,
     deadline: float | None,
-) -> tuple[Sequence[RawConflict], int, bool]:
-    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``; how many groups are left
-    unexplained; and whether every minimal conflict is there. ``answered`` checks a part of the batch."""
+) -> Explanation:
+    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``.
+    ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found."""
 
     def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(abox_of(part), lambda _: None)
@@ -38,8 +37,27 @@ def explained(
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
+    ended = True
     try:
-        found = explainer.run(sorted(set(insertions), key=repr), add_set, groups)
+        explainer.run(sorted(set(insertions), key=repr), add_set, groups)
+    except KeyboardInterrupt:
+        if options.certain is None:
+            raise
+        ended = False
     finally:
         decider.audit = audit
-    return found, explainer.unexplained if found else len(groups), explainer.complete
+    return explanation_of(explainer, groups, options, ended=ended)
+
+
+def explanation_of(explainer: Explainer, groups: Sequence[object], options: Options, *, ended: bool) -> Explanation:
+    """What ``explainer`` has found of the inconsistent ``groups``, whether it ``ended`` or was interrupted."""
+    found = explainer.conflicts
+    unexplained = explainer.unexplained if ended and found else max(0, len(groups) - len(found))
+    complete = ended and explainer.complete
+    notes = []
+    if not ended:
+        notes.append("explaining was interrupted: the verdict stands, there may be more conflicts")
+    elif not complete and explainer.is_out_of_time:
+        limit = "--timeout" if options.explain_seconds is None else f"--explain-seconds {options.explain_seconds:g}"
+        notes.append(f"explaining ended by time ({limit}): the verdict stands, there may be more conflicts")
+    return Explanation(found, unexplained, complete, ended, tuple(notes))

@@ -7,12 +7,15 @@ import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.verdict import KINDS, UNINTERPRETED
+
+if TYPE_CHECKING:
+    from shiq.result import Result
 
 #: Engines by name: where they are found when they are asked for.
 ENGINES: Mapping[str, str] = {
@@ -34,6 +37,9 @@ STORE = "jobs.upkeep"
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
 
+#: Seconds for explaining conflicts, unless others are asked for.
+EXPLAIN_SECONDS = 30.0
+
 
 @dataclass(frozen=True)
 class Options:
@@ -44,7 +50,10 @@ class Options:
     ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
     ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
     may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
-    looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained."""
+    looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained;
+    ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
+    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
+    explaining, not the check."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -62,6 +71,8 @@ class Options:
     require_nonempty: bool = False
     why_pulled: bool = False
     verdict_only: bool = False
+    explain_seconds: float | None = EXPLAIN_SECONDS
+    certain: Callable[[Result], object] | None = None
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -82,6 +93,10 @@ class Options:
             _known(kind, (*KINDS, UNINTERPRETED), "kind")
         if both := self.allow & self.fail_on:
             raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+        if self.explain_seconds is not None and not self.explain_seconds >= 0:
+            raise UsageError(
+                f"{self.explain_seconds:g} seconds for explaining are no time", "Say 0 for none, or None for no limit."
+            )
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
 

@@ -195,6 +195,7 @@ def explained(result: Result, store: Path, ontology: Reading, groups: Sequence[t
             "heap": options.heap,
             "timeout": options.timeout,
             "max_conflicts": options.max_conflicts,
+            "explain_seconds": options.explain_seconds,
         }
         for _ in range(_HOPS):
             new = [i for i in individuals if i not in asked]

@@ -1,0 +1,118 @@
+"""Nobody waits in silence: the verdict comes when it is certain, explaining is bounded, an interruption keeps what is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import shiq
+
+from jobs.reports.schema import problems
+from shiq.abox import abox_of
+from shiq.check import certify, check_insertions
+from shiq.errors import UsageError
+from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, TBox
+from shiq.result import Result
+from shiq.verdict import Verdict
+
+CAT, DOG = Class("urn:t#Cat"), Class("urn:t#Dog")
+TBOX = TBox((DisjointClasses((CAT, DOG)),))
+
+
+def both(count: int) -> list[Assertion]:
+    """So many individuals that are a cat and a dog."""
+    return [ClassAssertion(c, f"urn:t#i{i}") for i in range(count) for c in (CAT, DOG)]
+
+
+@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize("criterion", ["auto", "model", "clausal", "none"])
+def test_the_verdict_is_told_before_the_conflicts(engine: str, criterion: str) -> None:
+    heard: list[Result] = []
+    base = abox_of([ClassAssertion(CAT, "urn:t#tom")])
+    result = check_insertions(
+        TBOX,
+        base,
+        abox_of([ClassAssertion(DOG, "urn:t#tom")]),
+        engine=engine,
+        criterion=criterion,
+        reasoner="own",
+        certain=heard.append,
+    )
+    assert [(early.verdict, early.ended, early.complete, early.conflicts) for early in heard] == [
+        (Verdict.INCONSISTENT, False, False, ())
+    ]
+    assert (result.verdict, result.ended, result.complete, len(result.conflicts)) == (Verdict.INCONSISTENT, True, True, 1)
+    assert problems(heard[0].to_dict()) == []
+
+
+def test_it_is_told_of_a_base_by_itself_and_never_of_one_that_is_consistent() -> None:
+    heard: list[Result] = []
+    certify(TBOX, abox_of(both(1)), reasoner="own", certain=heard.append)
+    assert [early.verdict for early in heard] == [Verdict.INCONSISTENT]
+    check_insertions(TBOX, None, abox_of([ClassAssertion(DOG, "urn:t#rex")]), reasoner="own", certain=heard.append)
+    assert len(heard) == 1
+
+
+def test_no_time_for_explaining_is_none_and_the_rest_is_counted() -> None:
+    result = check_insertions(TBOX, None, abox_of([*both(3)]), reasoner="own", explain_seconds=0)
+    assert (result.verdict, result.conflicts, result.more_conflicts, result.complete) == (Verdict.INCONSISTENT, (), 3, False)
+    assert result.ended
+    with pytest.raises(UsageError):
+        check_insertions(TBOX, None, abox_of([]), explain_seconds=-1)
+
+
+def test_what_ends_by_time_says_so() -> None:
+    result = check_insertions(TBOX, None, abox_of(both(400)), reasoner="own", explain_seconds=0.001)
+    assert result.verdict is Verdict.INCONSISTENT
+    assert not result.complete
+    assert len(result.conflicts) < 400
+    assert any("--explain-seconds 0.001" in note for note in result.evidence.notes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("waiting")
+    (made / "t.ofn").write_text(f"Ontology(<urn:t> DisjointClasses(<{CAT.iri}> <{DOG.iri}>))")
+    (made / "base.nt").write_text(f"<urn:t#tom> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{CAT.iri}> .\n")
+    (made / "many.ttl").write_text("".join(f"<{a.individual}> a <{a.expression.iri}> .\n" for a in both(8_000)))  # type: ignore[union-attr]
+    assert shiq("index", "-q", "--tbox", "t.ofn", "--store", "kg", "base.nt", cwd=made).returncode == 0
+    return made
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_on_a_pipe_the_verdict_comes_at_once_and_an_interruption_keeps_it(folder: Path, sent: signal.Signals) -> None:
+    report = folder / f"{sent.name}.json"
+    command = [sys.executable, "-m", "jobs.cli", "check", "--store", "kg", "--insert", "many.ttl", "-q", "--reasoner", "own"]
+    command += ["--json", report.name, "--explain-seconds", "3600"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "INCONSISTENT\n"
+        while not report.exists():
+            time.sleep(0.01)
+        early = json.loads(report.read_text())
+        assert (early["verdict"], early["complete"], early["conflicts"]) == ("inconsistent", False, [])
+        run.send_signal(sent)
+        rest, errors = run.communicate(timeout=120)
+    assert (run.returncode, errors) == (1, "")
+    assert "interrupted" in rest
+    answer = json.loads(report.read_text())
+    assert (answer["verdict"], answer["complete"], answer["conflicts_complete"]) == ("inconsistent", False, False)
+    assert answer["more_conflicts"] > 0
+
+
+def test_the_whole_text_is_printed_once(folder: Path) -> None:
+    (folder / "one.ttl").write_text(f"<urn:t#tom> a <{DOG.iri}> .\n")
+    found = shiq("check", "--store", "kg", "--insert", "one.ttl", "-q", "--reasoner", "own", "--json", "one.json", cwd=folder)
+    assert found.returncode == 1
+    assert found.stdout.splitlines()[:2] == ["INCONSISTENT", "1 minimal conflict:"]
+    assert found.stdout.count("INCONSISTENT") == 1
+    assert json.loads((folder / "one.json").read_text())["complete"] is True
+    only_json = shiq("check", "--store", "kg", "--insert", "one.ttl", "-q", "--reasoner", "own", "--json", "-", cwd=folder)
+    assert json.loads(only_json.stdout)["complete"] is True
