@@ -21,6 +21,7 @@ from jobs.evaluation.evaluate.command import read_document, table
 from jobs.evaluation.evaluate.compare import compare, wrong_counts
 from jobs.evaluation.evaluate.data import batches, datasets
 from jobs.evaluation.evaluate.page import page
+from jobs.evaluation.evaluate.plots import STYLE as PLOTS
 from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
 from jobs.evaluation.evaluate.process import Metered, metered
 from jobs.evaluation.evaluate.record import Run, problems, runs_of
@@ -30,6 +31,7 @@ from jobs.evaluation.peers import install
 from jobs.evaluation.peers.documents import assertion, write_document
 from jobs.evaluation.peers.drivers import Question, command, told
 from jobs.files import write_whole
+from jobs.pages import STYLE
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
 from shiq.reasoner.installed import PEERS, Absent, Found, find
@@ -353,13 +355,13 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert json.loads(json.dumps(found)) == found
     runs = {(r["system"], r["criterion"], r["batch"]): r for r in found["runs"]}
     assert list(runs) == [
-        ("shiq", "clausal", "base"),
+        ("shiq", "auto", "base"),
         ("shiq", "clausal", "5 % random"),
         ("shiq", "definition7", "5 % random"),
         ("konclude", None, "5 % random"),
         ("hermit", None, "5 % random"),
     ]
-    base = runs[("shiq", "clausal", "base")]
+    base = runs[("shiq", "auto", "base")]
     assert (base["verdict"], base["assertions"]) == ("consistent", 200)
     for criterion in ("clausal", "definition7"):
         run = runs[("shiq", criterion, "5 % random")]
@@ -643,6 +645,38 @@ def test_the_page_of_two_evaluations_joins_their_answers() -> None:
     assert differing.count("<tr>") == 2
 
 
+def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
+    assert Settings("npd", data=npd).criteria[0] == "auto"
+    settings = Settings("npd", data=npd, criteria=("auto", "clausal"), engines=("local",), batches=("5 %",), slices=0)
+    found = evaluate(settings)
+    labels = [(run["criterion"], run["used"]) for run in found["runs"] if run["batch"] != "base"]
+    assert labels == [("auto", "model"), ("clausal", "")]
+    said = "auto is what a check does unless it is told otherwise: the criterion model here"
+    text = table(runs_of([found]), found["comparisons"])
+    assert said in text
+    assert "shiq auto (model), local" in text
+    drawn = page([found])
+    assert said in re.sub("<.*?>", "", drawn)
+    assert "our default method looked at: on NPD" in drawn
+    # An evaluation of a time when that was not recorded is still read, and says nothing of it.
+    for run in found["runs"]:
+        del run["used"]
+    assert problems(found) == []
+    assert "our default method" not in page([found])
+
+
+def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:
+    group = Group("g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0)
+    drawn = bars([group], unit="s", title="t") + lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
+    assert "#" not in drawn
+    assert "fill=" not in drawn
+    used = set(re.findall(r"var\((--\w+)\)", PLOTS))
+    for scheme in (r"^:root{(.*?)}", r"dark\){:root{(.*?)}"):
+        known = ";".join(re.findall(scheme, f"{STYLE}\n{PLOTS}", re.DOTALL | re.MULTILINE))
+        assert used - {"--c"} <= set(re.findall(r"(--[\w-]+):", known))
+    assert set(re.findall(r'class="([^"]*)"', drawn)) == {"axis", "head", "band", "c0", "c0 rest", "beside", "none", "c1"}
+
+
 def widths(svg: str) -> list[float]:
     return [float(rect.attrib["width"]) for rect in ElementTree.fromstring(svg).iter() if rect.tag.endswith("rect")]
 
@@ -709,3 +743,15 @@ def test_the_command_writes_both_files(npd: Path, tmp_path: Path, capsys: pytest
     assert problems(json.loads((target / "x.json").read_text())) == []
     check_page((target / "x.html").read_text())
     assert sorted(os.listdir(target)) == ["x.html", "x.json"]
+
+
+def test_the_command_needs_no_file_to_write(
+    npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "npd", "--data", str(npd), "--engines", "local", "--slices", "0", "--batch", "5 %", "-q"])
+    assert stop.value.code == 0
+    assert "shiq auto (model), local" in capsys.readouterr().out
+    assert os.listdir() == []

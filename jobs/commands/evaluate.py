@@ -19,7 +19,7 @@ from jobs.progress import ProgressLine
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Your copy of the data; else it is generated (not NPD)."
 )
 @click.option("--peers", default="", metavar="P,…", help="Reasoners to run beside: pellet, openllet, hermit, konclude.")
-@click.option("--criteria", default="clausal,definition7,none", show_default=True, metavar="C,…")
+@click.option("--criteria", default="auto,clausal,definition7,none", show_default=True, metavar="C,…")
 @click.option("--engines", default="", metavar="E,…", help="Default: local, memory for small data, spark.")
 @click.option(
     "--variant", "variants", multiple=True, metavar="PATTERN", help="Only data sets with this in their names; repeatable."
@@ -31,11 +31,13 @@ from jobs.progress import ProgressLine
 @click.option("--heap", default="4g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @click.option("--work", type=click.Path(path_type=Path), metavar="DIR", help="Keep intermediate files there.")
 @click.option("--with", "earlier", multiple=True, metavar="FILE", help="JSON of an earlier evaluation, for the page; repeatable.")
-@click.option("--json", "json_file", required=True, metavar="FILE", help="Write the runs there.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the runs there.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with plots there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
-def evaluate(json_file: str, html_file: str | None, earlier: tuple[str, ...], quiet: bool, verbose: bool, **options: Any) -> int:
+def evaluate(
+    json_file: str | None, html_file: str | None, earlier: tuple[str, ...], quiet: bool, verbose: bool, **options: Any
+) -> int:
     """Measure checks on benchmark data: how much they look at, how long they take, and other reasoners beside them."""
     from jobs.evaluation.evaluate.command import run_command
     from jobs.evaluation.evaluate.run import settings_of

@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from jobs.evaluation.evaluate.page import page
-from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of
+from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of, what_users_get
 from jobs.evaluation.evaluate.run import Progress, Settings, evaluate
 from jobs.files import write_whole
 from shiq.errors import InputError
 
 
 def run_command(
-    settings: Settings, json_file: str, html_file: str | None, earlier: Sequence[str], progress: Progress | None = None
+    settings: Settings, json_file: str | None, html_file: str | None, earlier: Sequence[str], progress: Progress | None = None
 ) -> str:
-    """Evaluates, writes ``json_file`` and ``html_file`` (after every batch too), and returns the table to print.
+    """Evaluates, writes ``json_file`` and ``html_file`` (after every batch too; None: not), and returns the table to print.
 
     The page shows the ``earlier`` evaluations as well. Raises UsageError, OperationalError.
     """
     before = [read_document(Path(name)) for name in earlier]
 
     def save(document: dict[str, Any]) -> None:
-        write_whole(Path(json_file), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        if json_file is not None:
+            write_whole(Path(json_file), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         if html_file is not None:
             write_whole(Path(html_file), page([*before, document]))
 
@@ -55,6 +56,8 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
     rows = [head, *(_row(run) for run in runs if run.outcome != "absent")]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    used = dict.fromkeys(f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run))
+    lines += used
     absent = dict.fromkeys((run.system, run.note) for run in runs if run.outcome == "absent")
     lines += [f"not installed: {name}: {note}" for name, note in absent]
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]

@@ -5,14 +5,15 @@ Whatever comes from data (names, notes, reasons) is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.evaluation.evaluate.compare import Comparison as _Comparison
 from jobs.evaluation.evaluate.compare import wrong_counts
-from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
-from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of
+from jobs.evaluation.evaluate.plots import STYLE as PLOTS
+from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, colour_class, lines
+from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
 from jobs.pages import escaped, framed
 from shiq.reasoner.installed import INCREMENTAL
 
@@ -25,19 +26,31 @@ PUBLISHED: Mapping[str, tuple[float, float, str]] = {
 PUBLICATION = "Wu and Lécué, Towards Consistency Checking over Evolving Ontologies, CIKM 2014, section 5"
 
 _CRITERIA = {
-    "clausal": "clausal: ours, the default",
+    "auto": "auto: what users get",
+    "model": "model: ours, with the model of the base",
+    "clausal": "clausal: ours, without a model",
     "definition7": "definition7: as published",
     "none": "none: look at everything",
 }
-_COLOUR = {"clausal": 0, "definition7": 1, "none": 7, "konclude": 2, "hermit": 3, "openllet": 4, "pellet": 5}
+_COLOUR = {
+    "auto": 0,
+    "model": 0,
+    "clausal": 6,
+    "definition7": 1,
+    "none": 7,
+    "konclude": 2,
+    "hermit": 3,
+    "openllet": 4,
+    "pellet": 5,
+}
 _LARGE = "5 %"
 _STYLE = """
 main{max-width:940px;padding-bottom:3rem} h1{font-size:1.7em;margin-bottom:.2em}
 h2{font-size:1.25em;margin-top:2.2em;border-top:1px solid var(--line);padding-top:.8em} .lead{font-size:1.08em}
-svg{max-width:100%;height:auto;display:block;margin:.6em 0;background:#fff;border-radius:6px}
 table{width:auto;font-size:.88em;margin:.8em 0} th,td{padding:.25em .6em} th{vertical-align:bottom}
 td:first-child,.scroll td{white-space:nowrap} .bad{font-weight:600}
-.key{display:inline-block;width:.9em;height:.9em;margin:0 .35em 0 1em;vertical-align:-.1em;border-radius:2px}
+.entry{white-space:nowrap;margin-right:1em}
+.key{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em;border-radius:2px}
 summary{font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1.2em}
 """
 
@@ -66,14 +79,14 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
         _all_runs(runs),
         _method(documents),
     ]
-    return framed("Consistency checks compared", f"<main>{''.join(parts)}</main>", style=_STYLE)
+    return framed("Consistency checks compared", f"<main>{''.join(parts)}</main>", style=PLOTS + _STYLE)
 
 
 # --- sections ---------------------------------------------------------------------------------------
 
 
 def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:
-    own = [r for r in runs if r.is_own and r.criterion == "clausal" and r.engine == "local" and r.batch.startswith(_LARGE)]
+    own = [r for r in runs if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)]
     said = [
         f"on {r.dataset}, {_share(r.add_set, r.assertions)} of the data"
         for r in own
@@ -89,6 +102,8 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
     )
     if said:
         text += f"<p>To check a random batch of 5 % of the data, our default method looked at: {escaped('; '.join(said))}.</p>"
+    for what in dict.fromkeys(map(what_users_get, own)):
+        text += f"<p><em>auto</em> is {escaped(what)}. The other methods are there to compare.</p>"
     asked = len(comparisons)
     verdict = "all systems that answered agreed" if not disagreed else f"in {len(disagreed)} the answers differed"
     return text + (f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>" if asked else "")
@@ -149,7 +164,7 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
         "<p>A method picks the old facts that could matter to the batch, and leaves out the rest with a proof that it cannot. "
         "Batches of 5 % of the data: a random one has half of its facts about individuals never heard of before. What is looked "
         "at includes the batch, so that looking at everything may be more than 100 %.</p>"
-        f"<p class='note'>{_key()}</p>{first}"
+        f"<p class='note'>{_key({r.criterion for r in runs})}</p>{first}"
         "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
         "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
         f"evaluation reports ({escaped(PUBLICATION)}), as a ratio to the batch, computed from its percentages: "
@@ -167,8 +182,8 @@ def _has_published(dataset: str) -> bool:
 
 
 def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
-    label = f"{run.criterion}" + ("" if run.engine == "local" else f" ({run.engine})")
-    colour = _COLOUR.get(str(run.criterion), 6)
+    label = run.rule + ("" if run.engine == "local" else f" ({run.engine})")
+    colour = _COLOUR.get(str(run.criterion), 7)
     if run.add_set is None or not per:
         return Bar(label, None, "", colour, _outcome(run))
     value = factor * run.add_set / per
@@ -233,7 +248,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
             groups.append(Group(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
     drawn = bars(
         groups,
-        unit="CPU seconds (pale: before the batch is known; full: from the batch to the answer)",
+        unit="CPU seconds (faint: before the batch is known; full: from the batch to the answer)",
         title="time of each system",
     )
     counts = wrong_counts([_comparison(c) for c in comparisons], runs)
@@ -256,7 +271,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
     text = "<h2>Beside other reasoners</h2>"
     if groups:
         text += (
-            "<p>Each system got the same files, one after the other, on the same machine; Konclude uses two threads. The pale "
+            "<p>Each system got the same files, one after the other, on the same machine; Konclude uses two threads. The faint "
             "part can be done before the batch is known: our index, or an incremental reasoner's load and first check.</p>"
             + drawn
         )
@@ -302,7 +317,7 @@ def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> l
 
 
 def _timed(run: Run) -> Bar:
-    colour = _COLOUR.get(str(run.criterion if run.is_own else run.system), 6)
+    colour = _COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
     if run.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, _outcome(run))
     before = run.prepare_cpu_seconds or 0.0
@@ -365,6 +380,7 @@ def _method(documents: Sequence[Mapping[str, Any]]) -> str:
         "individual of the data; a fact that links two individuals gets any individual as object. So such a batch may "
         "contradict the rules.</li>"
         "<li>A slice is a part of the data itself, inserted into the rest of it.</li>"
+        "<li>Ours is timed until the verdict is there and conflicts are counted; they are not explained.</li>"
         "<li>What was not understood or not decided is never counted as consistent: the answer is then “undetermined”.</li></ul>"
         + _table([Column("made"), Column("machine"), Column("load"), Column("settings")], rows)
     )
@@ -393,12 +409,12 @@ def _series(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
     found: dict[str, list[Run]] = {}
     for run in runs:
         if run.outcome == "answered" and (not run.is_own or run.engine == "local"):
-            found.setdefault(run.label if not run.is_own else f"ours, {run.criterion}", []).append(run)
+            found.setdefault(run.label if not run.is_own else f"ours, {run.rule}", []).append(run)
     return list(found.items())
 
 
 def _colour(run: Run) -> int:
-    return _COLOUR.get(str(run.criterion if run.is_own else run.system), 6)
+    return _COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
 
 
 def _tip(run: Run) -> str:
@@ -407,12 +423,11 @@ def _tip(run: Run) -> str:
     return f"{what}: {times}, {run.verdict}, {run.peak_mb or 0:,.0f} MB"
 
 
-def _key() -> str:
-    from jobs.evaluation.evaluate.plots import COLOURS
-
+def _key(shown: Collection[str | None]) -> str:
     return "".join(
-        f"<span class='key' style='background:{COLOURS[_COLOUR[name]]}'></span>{escaped(what)}"
+        f"<span class='entry'><span class='key {colour_class(_COLOUR[name])}'></span>{escaped(what)}</span> "
         for name, what in _CRITERIA.items()
+        if name in shown
     )
 
 

@@ -10,15 +10,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-#: Distinct for most colour-blind readers, on white; one per series, again and again.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a3d9a", "#444444")
-_TEXT = 'font-family="inherit" font-size="12" fill="#333"'
+#: Distinct for most colour-blind readers, on white and on black; one per series, again and again.
+_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a3d9a", "#444444")
+_DARK = ("#4aa8e8", "#f58442", "#2cc79b", "#e8a9cb", "#cfae3c", "#a6dbfb", "#b294ea", "#b9bec6")
+#: The looks of plots, beside `jobs.pages.STYLE`, whose names for colours they use.
+STYLE = f"""
+:root{{--band:#f0c36d;{"".join(f"--c{i}:{colour};" for i, colour in enumerate(_LIGHT))}}}
+@media(prefers-color-scheme:dark){{:root{{--band:#6e5417;{"".join(f"--c{i}:{colour};" for i, colour in enumerate(_DARK))}}}}}
+{"".join(f".c{i}{{--c:var(--c{i})}}" for i in range(len(_LIGHT)))}
+svg{{max-width:100%;height:auto;display:block;margin:.6em 0;padding:.4rem;background:var(--card);border-radius:6px}}
+svg text{{font-size:12px;fill:var(--ink)}} svg .axis{{fill:var(--soft)}} svg .none{{fill:var(--bad)}} svg .head{{font-weight:600}}
+svg .beside{{stroke:var(--card);stroke-width:3;paint-order:stroke}} svg line{{stroke:var(--line)}}
+svg rect,svg circle{{fill:var(--c)}} svg .rest{{opacity:.4}} svg .band{{fill:var(--band)}}
+svg polyline{{fill:none;stroke:var(--c);stroke-width:1.8}} .key{{background:var(--c)}}
+"""
 
 
 @dataclass(frozen=True)
 class Bar:
     """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an index; ``rest`` is drawn before it,
-    paler, so that the two add up."""
+    fainter, so that the two add up."""
 
     label: str
     value: float | None
@@ -61,17 +72,17 @@ def bars(groups: Sequence[Group], *, unit: str, title: str, logarithmic: bool = 
     y = 6
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 32}" stroke="#e4e4e4"/>')
-        parts.append(_label(x, height - 16, _short(tick), "middle", "#666"))
-    parts.append(_label((left + width - right) / 2, height - 2, unit, "middle", "#666"))
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 32}"/>')
+        parts.append(_label(x, height - 16, _short(tick), "middle", "axis"))
+    parts.append(_label((left + width - right) / 2, height - 2, unit, "middle", "axis"))
     for group in shown:
-        parts.append(f'<text x="0" y="{y + 15}" {_TEXT} font-weight="600">{escape(group.title)}</text>')
+        parts.append(f'<text x="0" y="{y + 15}" class="head">{escape(group.title)}</text>')
         y += head
         if group.low is not None and group.high is not None:
             x1, x2 = scale.at(group.low), scale.at(group.high)
             tip = escape(f"published: {group.low:g}" + (f" to {group.high:g}" if group.high != group.low else ""))
             size = f'x="{x1 - 1.5:.1f}" y="{y - 2}" width="{x2 - x1 + 3:.1f}" height="{row * len(group.bars)}"'
-            parts.append(f'<rect {size} fill="#f0c36d" opacity="0.65"><title>{tip}</title></rect>')
+            parts.append(f'<rect {size} class="band"><title>{tip}</title></rect>')
         for bar in group.bars:
             parts += _bar(bar, y, left, scale, logarithmic)
             y += row
@@ -82,26 +93,29 @@ def bars(groups: Sequence[Group], *, unit: str, title: str, logarithmic: bool = 
 def _bar(bar: Bar, y: float, left: float, scale: _Scale, logarithmic: bool) -> list[str]:
     parts = [_label(left - 8, y + 13, bar.label, "end")]
     if bar.value is None:
-        parts.append(_label(left + 4, y + 13, bar.note or "no answer", "start", "#a33"))
+        parts.append(_label(left + 4, y + 13, bar.note or "no answer", "start", "none"))
         return parts
     start = left if logarithmic else scale.at(0)
     tip = escape(f"{bar.label}: {bar.shown}{f' ({bar.note})' if bar.note else ''}")
-    colour = COLOURS[bar.colour % len(COLOURS)]
+    colour = colour_class(bar.colour)
     if bar.rest and not logarithmic:
         middle = scale.at(bar.rest)
-        parts.append(_box(start, middle, y, f'fill="{colour}" opacity="0.35"', tip))
+        parts.append(_box(start, middle, y, f"{colour} rest", tip))
         start = middle
     end = scale.at(bar.value + (0 if logarithmic else bar.rest))
-    parts.append(_box(start, max(end, start + 1.5), y, f'fill="{colour}"', tip))
-    halo = 'stroke="#fff" stroke-width="3" paint-order="stroke"'
-    parts.append(f'<text x="{max(end, start + 1.5) + 5:.1f}" y="{y + 14}" {halo} {_TEXT}>{escape(bar.shown)}</text>')
+    parts.append(_box(start, max(end, start + 1.5), y, colour, tip))
+    parts.append(f'<text x="{max(end, start + 1.5) + 5:.1f}" y="{y + 14}" class="beside">{escape(bar.shown)}</text>')
     return parts
 
 
-def _box(start: float, end: float, y: float, style: str, tip: str) -> str:
-    return (
-        f'<rect x="{start:.1f}" y="{y + 2}" width="{max(0.0, end - start):.1f}" height="15" {style}><title>{tip}</title></rect>'
-    )
+def _box(start: float, end: float, y: float, css: str, tip: str) -> str:
+    width = max(0.0, end - start)
+    return f'<rect x="{start:.1f}" y="{y + 2}" width="{width:.1f}" height="15" class="{css}"><title>{tip}</title></rect>'
+
+
+def colour_class(index: int) -> str:
+    """The CSS class of what has the colour of a series."""
+    return f"c{index % len(_LIGHT)}"
 
 
 def lines(series: Sequence[Series], *, x: str, y: str, title: str, width: int = 860, height: int = 330) -> str:
@@ -116,27 +130,27 @@ def lines(series: Sequence[Series], *, x: str, y: str, title: str, width: int = 
     parts = []
     for tick in across.ticks:
         at = across.at(tick)
-        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - bottom}" stroke="#e4e4e4"/>')
-        parts.append(_label(at, height - bottom + 16, _short(tick), "middle", "#666"))
+        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - bottom}"/>')
+        parts.append(_label(at, height - bottom + 16, _short(tick), "middle", "axis"))
     for tick in up.ticks:
         at = up.at(tick)
-        parts.append(f'<line x1="{left}" x2="{width - right}" y1="{at:.1f}" y2="{at:.1f}" stroke="#e4e4e4"/>')
-        parts.append(_label(left - 6, at + 4, _short(tick), "end", "#666"))
-    parts.append(_label((left + width - right) / 2, height - 6, x, "middle", "#666"))
-    parts.append(f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle" {_TEXT}>')
+        parts.append(f'<line x1="{left}" x2="{width - right}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(_label(left - 6, at + 4, _short(tick), "end", "axis"))
+    parts.append(_label((left + width - right) / 2, height - 6, x, "middle", "axis"))
+    parts.append(f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">')
     parts.append(f"{escape(y)}</text>")
     for number, one in enumerate(drawn):
-        colour = COLOURS[one.colour % len(COLOURS)]
-        dash = f' stroke-dasharray="{("", "6 3", "2 3")[one.colour // len(COLOURS) % 3]}"'
+        colour = colour_class(one.colour)
+        dash = f' stroke-dasharray="{("", "6 3", "2 3")[one.colour // len(_LIGHT) % 3]}"'
         placed = [(across.at(px), up.at(py), tip) for px, py, tip in sorted(one.points) if px > 0 and py > 0]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py, _ in placed)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>')
+        parts.append(f'<polyline points="{path}" class="{colour}"{dash}/>')
         parts += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{colour}"><title>{escape(f"{one.name}: {tip}")}</title></circle>'
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" class="{colour}"><title>{escape(f"{one.name}: {tip}")}</title></circle>'
             for px, py, tip in placed
         ]
         at = top + 14 + 18 * number
-        parts.append(f'<circle cx="{width - right + 22}" cy="{at - 4}" r="4" fill="{colour}"/>')
+        parts.append(f'<circle cx="{width - right + 22}" cy="{at - 4}" r="4" class="{colour}"/>')
         parts.append(_label(width - right + 32, at, one.name, "start"))
     return _svg(width, max(height, top + 24 + 18 * len(drawn)), title, parts)
 
@@ -185,9 +199,9 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _label(x: float, y: float, text: str, anchor: str, colour: str = "#333") -> str:
-    style = _TEXT.replace("#333", colour)
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {style}>{escape(text)}</text>'
+def _label(x: float, y: float, text: str, anchor: str, css: str = "") -> str:
+    look = f' class="{css}"' if css else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{look}>{escape(text)}</text>'
 
 
 def _svg(width: int, height: int, title: str, parts: Sequence[str]) -> str:

@@ -38,7 +38,8 @@ BASE = "base"
 class Run:
     """One question to one system, in a process of its own.
 
-    ``criterion``: of ours, None for peers; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`.
+    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this was; ``engine``: of ours, or that
+    of a peer; ``batch``: its name, or `BASE`.
     ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``: see
     `shiq.result.Statistics`; None where it does not apply or is not known.
     ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and first check),
@@ -73,6 +74,7 @@ class Run:
     peak_mb: float | None = None
     universities: int | None = None
     note: str = ""
+    used: str = ""
 
     @property
     def is_own(self) -> bool:
@@ -81,7 +83,12 @@ class Run:
     @property
     def label(self) -> str:
         """The system as a reader tells it from others."""
-        return f"{self.system} {self.criterion}, {self.engine}" if self.is_own else f"{self.system}, {self.engine}"
+        return f"{self.system} {self.rule}, {self.engine}" if self.is_own else f"{self.system}, {self.engine}"
+
+    @property
+    def rule(self) -> str:
+        """The criterion, and what it was where that was left open."""
+        return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -95,6 +102,11 @@ class Run:
     def of(values: Mapping[str, Any]) -> Run:
         """The record that ``values`` is the JSON form of; unknown fields are left out."""
         return Run(**{name: values[name] for name in Run.__dataclass_fields__ if name in values})
+
+
+def what_users_get(run: Run) -> str:
+    """Of a run with the criterion that a check has unless another is named: in words, with what it was; "" of any other."""
+    return f"what a check does unless it is told otherwise: the criterion {run.used} here" if run.used else ""
 
 
 _COUNT, _NUMBER, _TEXT = (int, type(None)), (int, float, type(None)), (str,)

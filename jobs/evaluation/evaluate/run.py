@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from abox_ops.engine import CRITERIA
+from abox_ops.engine import CRITERIA, MODEL
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import Batch, Dataset
@@ -30,6 +30,7 @@ from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, mach
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, command, told
 from shiq.check import ENGINES
+from shiq.checking.options import AUTO
 from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
@@ -57,7 +58,7 @@ class Settings:
     universities: tuple[int, ...] = (1,)
     data: Path | None = None
     peers: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = ("clausal", "definition7", "none")
+    criteria: tuple[str, ...] = (AUTO, "clausal", "definition7", "none")
     engines: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
@@ -71,7 +72,7 @@ class Settings:
     def __post_init__(self) -> None:
         for given, known, what in (
             ((self.family,), data.FAMILIES, "data set"),
-            (self.criteria, CRITERIA, "criterion"),
+            (self.criteria, (AUTO, MODEL, *CRITERIA), "criterion"),
             (self.peers, PEERS, "peer"),
             (self.engines, ENGINES, "engine"),
         ):
@@ -206,7 +207,7 @@ class _Evaluation:
         store = batch.base.with_suffix(".kg")
         task = {"action": "index", "tbox": [str(dataset.tbox)], "abox": [str(batch.base)], "store": str(store)}
         name = BASE if not batch.is_slice else f"{BASE} without {batch.name}"
-        blank = Run(dataset.name, OWN, "clausal", "local", name, assertions=batch.assertions, universities=dataset.universities)
+        blank = Run(dataset.name, OWN, AUTO, "local", name, assertions=batch.assertions, universities=dataset.universities)
         run = self._worker(blank, dataset, task)
         run = replace(run, assertions=batch.assertions, insertions=0, prepare_seconds=run.step_seconds, step_seconds=None)
         run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None)
@@ -253,6 +254,7 @@ class _Evaluation:
         return replace(
             used,
             **{name: statistics[name] for name in ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes")},
+            used=answer["evidence"]["criterion"] if blank.criterion == AUTO else "",
             contradictory=answer["evidence"]["decided"].get("contradictory", 0),
             verdict=answer["verdict"],
             note=answer["reason"][:500],
