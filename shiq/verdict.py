@@ -32,6 +32,7 @@ KINDS: dict[str, str] = {
     "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, property chains, keys or Self",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
     "punning": "an IRI used as two kinds of property, or as class and datatype",
+    "annotation-punning": "an IRI used as annotation property and as object or data property: it is read as the latter",
     "broken-list": "an RDF list that is cyclic, forked or unterminated",
     "unknown-datatype": "a datatype outside the OWL 2 datatype map that nothing defines: its values are opaque",
     "ill-typed": "a literal whose lexical form its datatype does not have; allowed ones are set aside instead of refuted",
@@ -55,6 +56,7 @@ KINDS: dict[str, str] = {
 INFORMATIVE = frozenset(
     {
         "unknown-datatype",
+        "annotation-punning",
         "set-aside",
         "without-effect",
         "unmatched-deletion",

@@ -86,7 +86,7 @@ def test_npd(data_path: Path) -> None:
     reading = read_ontology([data_path / "npd/npd-v2-complete.fixed.owl"])
     assert len(reading.abox.same) == 177
     assert used(reading)["DisjointClasses"] == 47
-    assert {leftover.kind for leftover in reading.leftovers} == {"punning", "unknown-datatype"}
+    assert {leftover.kind for leftover in reading.leftovers} == {"annotation-punning", "unknown-datatype"}
     assert families(reading) == (978, 2_396, 3_977)
     signature = reading.tbox.signature
     # The file declares owl:sameAs as the 148th object property; it stays what it is.

@@ -138,7 +138,6 @@ def test_where_nothing_shows_the_kind_the_axiom_is_left_over(tmp_path: Path, tex
     ("text", "words"),
     [
         (":p a owl:ObjectProperty , owl:DatatypeProperty .", "data property and object property"),
-        (":p a owl:ObjectProperty , owl:AnnotationProperty .", "annotation property and object property"),
         (":p a owl:Class , rdfs:Datatype .", "class and datatype"),
         ("rdfs:label a owl:DatatypeProperty .", "built-in"),
         ("xsd:string a owl:Class .", "built-in"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +30,22 @@ from shiq.functional.grammar import (
 )
 from shiq.functional.tokens import Token, tokens
 from shiq.labelling import PROPERTIES, labelled
-from shiq.model import OWL, RDF, RDFS, XSD, Assertion, Axiom, Literal, Signature, TBox
+from shiq.model import (
+    OWL,
+    RDF,
+    RDFS,
+    XSD,
+    Assertion,
+    Axiom,
+    DataProperty,
+    DataPropertyAssertion,
+    Literal,
+    ObjectInverseOf,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    Signature,
+    TBox,
+)
 from shiq.reading import Reading
 from shiq.signature import is_reserved, signature_of
 from shiq.verdict import Leftover
@@ -55,7 +70,9 @@ _SIGNATURE_FIELDS = {
 @dataclass(frozen=True)
 class Document:
     """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
-    what axioms (not assertions) use; ``labels``: (IRI, `shiq.labelling.PROPERTIES`, label) as annotations say."""
+    what axioms (not assertions) use; ``annotations``: (line, property, subject, value); ``of_annotations``: the other axioms on
+    annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what is declared to be an
+    "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often."""
 
     axioms: tuple[tuple[int, Axiom], ...] = ()
     assertions: tuple[tuple[int, Assertion], ...] = ()
@@ -65,7 +82,16 @@ class Document:
     iri: str = ""
     version: str = ""
     imports: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str, Literal], ...] = ()
+    annotations: tuple[tuple[int, str, str, str | Literal], ...] = ()
+    of_annotations: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
+    properties: tuple[tuple[str, str, int, int], ...] = ()
+
+    @property
+    def labels(self) -> Iterator[tuple[str, str, Literal]]:
+        """(IRI, one of `shiq.labelling.PROPERTIES`, label) as the annotations say."""
+        for _, property, subject, value in self.annotations:
+            if property in PROPERTIES and isinstance(value, Literal):
+                yield subject, property, value
 
     @property
     def iris(self) -> frozenset[str]:
@@ -133,7 +159,9 @@ class _Reader:
         self.assertions: list[tuple[int, Assertion]] = []
         self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
         self.imports: list[str] = []
-        self.labels: list[tuple[str, str, Literal]] = []
+        self.annotations: list[tuple[int, str, str, str | Literal]] = []
+        self.of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
+        self.properties: dict[tuple[str, str], tuple[int, int]] = {}
         self.leftovers: dict[tuple[str, str], Leftover] = {}
         self.ledger: Counter[str] = Counter()
 
@@ -244,7 +272,10 @@ class _Reader:
                 if keyword == "Prefix":
                     self._prefix(closed)
                 elif item.stack:
-                    item.stack[-1][1].append(build(keyword, closed))
+                    made = build(keyword, closed)
+                    item.stack[-1][1].append(made)
+                    if isinstance(made, Annotation):
+                        self._property("annotation", made.property, self._line(item.start))
                 else:
                     self._accept(build(keyword, closed), item)
             case "equals" if item.keyword == "Prefix":
@@ -313,16 +344,29 @@ class _Reader:
             case tuple():
                 self.ledger["assertion"] += 1
                 self.assertions += ((line, assertion) for assertion in value)
+                match value:
+                    case (ObjectPropertyAssertion(ObjectProperty(iri) | ObjectInverseOf(ObjectProperty(iri))),):
+                        self._property("object", iri, line)
+                    case (DataPropertyAssertion(DataProperty(iri)),):
+                        self._property("data", iri, line)
             case Entity(kind, iri):
                 self.ledger["declaration"] += 1
                 self.declared.get(kind, set()).add(iri)
-            case AnnotationAxiom(properties, subject, label):
+                if kind.endswith(" property"):
+                    self._property(kind.removesuffix(" property"), iri, line)
+            case AnnotationAxiom(properties, subject, annotated):
                 self.ledger["annotation"] += 1
-                if isinstance(label, Literal) and properties[0] in PROPERTIES:
-                    self.labels.append((subject, properties[0], label))
+                if item.keyword == "AnnotationAssertion":
+                    value = annotated if isinstance(annotated, Literal) else str(annotated)
+                    self.annotations.append((line, properties[0], subject, value))
+                else:
+                    self.of_annotations.append((line, item.keyword, properties))
                 self.declared["annotation property"].update(properties)
-            case Annotation():
+                for iri in properties:
+                    self._property("annotation", iri, line)
+            case Annotation(iri):
                 self.ledger["annotation"] += 1
+                self._property("annotation", iri, line)
             case Import(iri):
                 self.imports.append(iri)
                 hint = "give the imported ontology as a source too"
@@ -330,6 +374,10 @@ class _Reader:
             case _:
                 self.ledger["axiom"] += 1
                 self.axioms.append((line, value))
+
+    def _property(self, kind: str, iri: str, line: int) -> None:
+        first, count = self.properties.get((kind, iri), (line, 0))
+        self.properties[kind, iri] = (first, count + 1)
 
     def _line(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)
@@ -372,7 +420,9 @@ class _Reader:
             iri=self.header[0] if self.header else "",
             version=self.header[1] if len(self.header) > 1 else "",
             imports=tuple(self.imports),
-            labels=tuple(self.labels),
+            annotations=tuple(self.annotations),
+            of_annotations=tuple(self.of_annotations),
+            properties=tuple((*key, *place) for key, place in self.properties.items()),
         )
 
 

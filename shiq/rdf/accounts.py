@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from shiq.functional.writer import axiom_text
-from shiq.model import Assertion, Axiom
+from shiq.model import Assertion, Axiom, Signature
 from shiq.rdf.expressions import Expressions, Key
 from shiq.rdf.graph import Graph
+from shiq.rdf.kinds import Problem
 from shiq.rdf.load import Stated
 from shiq.rdf.mapping import Mapped
 from shiq.rdf.triples import Triples, short
@@ -75,6 +76,25 @@ class Accounts:
         kind, message, hint = finding
         count = self.graph.assign(self.graph.reachable(main), f"leftover:{kind}")
         self.leave(kind, message, main, hint, max(count, 1))
+
+    def tell(self, problem: Problem) -> None:
+        """What is to be known of the kinds of a name."""
+        if problem.place is None:
+            self.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
+        else:
+            self.leftovers.append(Leftover(problem.kind, problem.message, *problem.place, "", problem.hint, problem.count))
+
+    def pass_over(self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature) -> None:
+        """Axioms on annotation properties, as (source, line, keyword, properties): where these are object or data properties in
+        ``known``, RDF could not tell such an axiom from one on the latter, so it is told."""
+        logical = known.object_properties | known.data_properties
+        for source, line, keyword, properties in stated:
+            if logical.issuperset(properties):
+                message = f"{keyword} of <{properties[0]}>, which is an object or data property too: is the latter meant?"
+                hint = "say the axiom on the object or data property, or use two names"
+                self.leftovers.append(Leftover("punning", message, source, line, "", hint))
+                self.ledger["leftover:punning"] += 1
+                self.ledger["annotation"] -= 1
 
     def leave(self, kind: str, message: str, index: int, hint: str = "", count: int = 1) -> None:
         """A leftover at triple ``index`` of the graph."""

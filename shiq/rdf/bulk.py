@@ -79,7 +79,7 @@ def distinct(ids: npt.NDArray[Any]) -> Rows:
 def graph_rows(triples: Triples) -> Rows:
     """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no plain class names."""
     predicates, values = column(triples.predicate), column(triples.object)
-    structural = _flags(triples, distinct(predicates), lambda term: _is_structural(str(term)))
+    structural = _flags(triples, distinct(predicates), lambda term: is_structural(str(term)))
     types = predicates == triples.id(TYPE)
     odd_types = _flags(triples, distinct(values[types]), _is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
@@ -87,10 +87,11 @@ def graph_rows(triples: Triples) -> Rows:
 
 def is_for_graph(predicate: str, value: object) -> bool:
     """Whether a triple belongs into the graph."""
-    return _is_odd_type(value) if predicate == TYPE else _is_structural(predicate)
+    return _is_odd_type(value) if predicate == TYPE else is_structural(predicate)
 
 
-def _is_structural(iri: str) -> bool:
+def is_structural(iri: str) -> bool:
+    """Whether triples with this predicate belong into the graph, but for some of rdf:type."""
     if iri.startswith(SWRL):
         return True
     plain = iri in ANNOTATIONS or iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in PLAIN_PROPERTIES
@@ -164,6 +165,8 @@ def resolve(
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
+    if on_axiom.any():
+        noted |= _marked(triples, known.annotation_properties)[predicates[on_axiom]]
     bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
@@ -188,7 +191,7 @@ def resolve(
 
 
 def _predicate_kind(iri: str, known: Signature) -> int:
-    if iri == TYPE or _is_structural(iri):
+    if iri == TYPE or is_structural(iri):
         return _GRAPH
     is_object = iri in known.object_properties or iri in BUILT_IN_OBJECT
     is_data = iri in known.data_properties or iri in BUILT_IN_DATA

@@ -7,8 +7,8 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibil
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from shiq.model import OWL, RDFS, Literal, Signature
 from shiq.rdf.graph import Graph, UnmappedError, read_list
@@ -32,8 +32,8 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both; one in
-    ``also_annotations`` as annotation property beside its kind."""
+    """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both. One that is
+    an annotation property beside an object or data property is in both sets, and read as the latter."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -41,7 +41,6 @@ class Kinds:
     data_properties: set[str] = field(default_factory=set)
     annotation_properties: set[str] = field(default_factory=set)
     punned: set[str] = field(default_factory=set)
-    also_annotations: set[str] = field(default_factory=set)
 
     def is_class(self, iri: str) -> bool:
         return iri in self.classes or iri in BUILT_IN_CLASSES
@@ -62,7 +61,7 @@ class Kinds:
         return ""
 
     def is_annotation(self, iri: str) -> bool:
-        return iri in self.annotation_properties or iri in self.also_annotations or iri in ANNOTATIONS
+        return iri in self.annotation_properties or iri in ANNOTATIONS
 
     def is_entity(self, iri: str) -> bool:
         """Whether ``iri`` is a class, a property or a datatype."""
@@ -84,21 +83,51 @@ class Kinds:
             frozenset(self.datatypes),
         )
 
+    def of_data(self, tbox: Signature) -> Signature:
+        """The vocabulary that data may use, given that of the TBox: with annotation properties of its own, and with the TBox's
+        annotation properties as what else the data says that they are."""
+        notes = tbox.annotation_properties
+        unknown = (self.object_properties | self.data_properties) - tbox.object_properties - tbox.data_properties
+        return replace(
+            tbox,
+            object_properties=tbox.object_properties | (self.object_properties & notes),
+            data_properties=tbox.data_properties | (self.data_properties & notes),
+            annotation_properties=notes | (self.annotation_properties - unknown),
+        )
+
 
 @dataclass(frozen=True)
 class Problem:
-    """Declarations that cannot be taken: the first triple's index, and how many triples."""
+    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of what did not come as triples, its
+    source and line), how many triples, and the name."""
 
     index: int
     kind: str
     message: str
     hint: str
     count: int
+    term: str = ""
+    place: tuple[str, int] | None = None
 
 
-def find_kinds(graph: Graph, base: Signature) -> tuple[Kinds, list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class Use:
+    """That a source which is no triples declares or uses ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`):
+    where first, and how often."""
+
+    iri: str
+    kind: str
+    source: str
+    line: int
+    count: int = 1
+
+
+def find_kinds(
+    graph: Graph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
+) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
-    accounted for; illegal ones become problems."""
+    accounted for; illegal ones become problems. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
+    ``uses``: those of what did not come as triples."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
@@ -115,62 +144,112 @@ def find_kinds(graph: Graph, base: Signature) -> tuple[Kinds, list[Problem]]:
         set(base.data_properties),
         set(base.annotation_properties),
     )
-    problems = [problem for iri, by_kind in declared.items() for problem in _declare(graph, kinds, iri, by_kind)]
-    kinds.object_properties.update(
-        iri for iri in characterised if not is_reserved(iri) and not _held(kinds, iri) | ({iri} & kinds.punned)
-    )
+    for iri in characterised:
+        if DATA not in declared[iri] and iri not in kinds.data_properties:
+            declared[iri].setdefault(OBJECT, [])
+    shown: dict[str, dict[str, Use]] = defaultdict(dict)
+    for use in uses:
+        shown[use.iri].setdefault(use.kind, use)
+    declare = _Declaring(graph, kinds, fixed or Signature())
+    problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
+    problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
     kinds.classes.update(iri for iri in _used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
     _infer(graph, kinds)
     return kinds, problems
 
 
-def _declare(graph: Graph, kinds: Kinds, iri: str, by_kind: dict[str, list[int]]) -> Iterator[Problem]:
-    triples = [i for indexes in by_kind.values() for i in indexes]
-    if is_reserved(iri):
-        bad = [i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes]
-        count = graph.assign(bad, "leftover:punning")
+@dataclass(frozen=True)
+class _Declaring:
+    """Takes what is said of a name into ``kinds``; ``fixed``: as for `find_kinds`."""
+
+    graph: Graph
+    kinds: Kinds
+    fixed: Signature
+
+    def __call__(self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
+        graph, kinds = self.graph, self.kinds
+        triples = [i for indexes in by_kind.values() for i in indexes]
+        if is_reserved(iri):
+            bad = [i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes]
+            count = graph.assign(bad, "leftover:punning")
+            graph.assign(triples, "declaration")
+            if bad:
+                message = f"the built-in term <{iri}> is declared as something else"
+                yield Problem(bad[0], "punning", message, "use a name of your own", count, iri)
+            return
+        classes, datatypes = "class" in by_kind, "datatype" in by_kind
+        rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
+        if datatypes and classes and rdfs_only:
+            classes = False
+        two = []
+        before = _held(kinds, iri)
+        held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
+        if held == {ANNOTATION}:
+            held |= uses.keys()
+        elif held and ANNOTATION in uses:
+            held.add(ANNOTATION)
+        logical = held - {ANNOTATION}
+        if len(logical) > 1:
+            two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
+            if not before:
+                kinds.punned.add(iri)
+        else:
+            for kind, names in _properties(kinds):
+                if kind in held:
+                    names.add(iri)
+        if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
+            two.append("class and datatype")
+        if classes:
+            kinds.classes.add(iri)
+        if datatypes:
+            kinds.datatypes.add(iri)
+        if two and triples:
+            count = graph.assign(triples, "leftover:punning")
+            yield Problem(triples[0], "punning", f"<{iri}> is declared as {', '.join(two)}", "use two names", count, iri)
+        elif len(logical) > 1 and uses and not logical <= _held_in(self.fixed, iri):
+            use = next(iter(uses.values()))
+            place = (use.source, use.line)
+            yield Problem(-1, "punning", f"<{iri}> is used as {', '.join(two)}", "use two names", use.count, iri, place)
+        if len(logical) == 1 and ANNOTATION in held:
+            yield from self._note(iri, next(iter(logical)), by_kind, uses)
         graph.assign(triples, "declaration")
-        if bad:
-            yield Problem(
-                bad[0], "punning", f"the built-in term <{iri}> is declared as something else", "use a name of your own", count
+
+    def _note(self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
+        """Of an annotation property that is an object or data property too: it is read as the latter, so that no axiom is lost.
+        Where a TBox knew it as an annotation property alone, axioms and assertions may have been passed over."""
+        known = _held_in(self.fixed, iri)
+        if len(known) > 1:
+            return
+        what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
+        if ANNOTATION in known:
+            found, order = "punning", (kind, ANNOTATION)
+            message = (
+                f"<{iri}> is {what} here, but an annotation property of the TBox: what was said with it before was passed over"
             )
-        return
-    classes, datatypes = "class" in by_kind, "datatype" in by_kind
-    rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
-    if datatypes and classes and rdfs_only:
-        classes = False
-    held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | _held(kinds, iri)
-    two = []
-    if len(held) > 1:
-        two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
-    if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
-        two.append("class and datatype")
-    if classes:
-        kinds.classes.add(iri)
-    if datatypes:
-        kinds.datatypes.add(iri)
-    if {OBJECT, DATA} <= held and not _held(kinds, iri):
-        kinds.punned.add(iri)
-    elif not _held(kinds, iri):
-        # An annotation property that is an object or data property too is taken for the latter: no axiom is lost.
-        if ANNOTATION in held and len(held) > 1:
-            kinds.also_annotations.add(iri)
-        for kind, names in (
-            (OBJECT, kinds.object_properties),
-            (DATA, kinds.data_properties),
-            (ANNOTATION, kinds.annotation_properties),
-        ):
-            if kind in held:
-                names.add(iri)
-                break
-    if two and triples:
-        count = graph.assign(triples, "leftover:punning")
-        yield Problem(triples[0], "punning", f"<{iri}> is declared as {', '.join(two)}", "use two names", count)
-    graph.assign(triples, "declaration")
+            hint = f"declare it as {what} in the TBox"
+        else:
+            found, order = "annotation-punning", (ANNOTATION, kind)
+            message, hint = f"<{iri}> is an annotation property and {what}: it is read as the latter", "use two names"
+        for said in order:
+            if indexes := by_kind.get(said):
+                count = self.graph.assign(indexes, f"leftover:{found}")
+                yield Problem(indexes[0], found, message, hint, max(count, 1), iri)
+                return
+            if use := uses.get(said):
+                yield Problem(-1, found, message, hint, use.count, iri, (use.source, use.line))
+                return
+
+
+def _properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
+    return (OBJECT, kinds.object_properties), (DATA, kinds.data_properties), (ANNOTATION, kinds.annotation_properties)
 
 
 def _held(kinds: Kinds, iri: str) -> set[str]:
-    pairs = ((OBJECT, kinds.object_properties), (DATA, kinds.data_properties), (ANNOTATION, kinds.annotation_properties))
+    return {kind for kind, names in _properties(kinds) if iri in names}
+
+
+def _held_in(known: Signature, iri: str) -> set[str]:
+    pairs = ((OBJECT, known.object_properties), (DATA, known.data_properties), (ANNOTATION, known.annotation_properties))
     return {kind for kind, names in pairs if iri in names}
 
 

@@ -25,20 +25,22 @@ from shiq.model import (
     Signature,
     TBox,
 )
-from shiq.rdf.bulk import column
+from shiq.rdf.bulk import column, is_structural
 from shiq.rdf.headers import document_iris
+from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.surroundings import bare
 from shiq.rdf.terms import numbered_labels, written_labels
-from shiq.rdf.triples import Triples
-from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
+from shiq.rdf.triples import Triples, triple_text
+from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
 from shiq.reading import Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
+    from shiq.functional.reader import Document
     from shiq.rdf.objects import Rewritten
 
 Progress: TypeAlias = Callable[[str, int], None]
@@ -59,7 +61,8 @@ class Stated(Generic[V]):
 @dataclass
 class Loaded:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
-    leftover for each if nothing answers it; ``ledger``: what is accounted for already; ``labels``: as `Document.labels`."""
+    leftover for each if nothing answers it; ``ledger``: what is accounted for already; ``labels``: as `Document.labels`;
+    ``of_annotations``: as `Document.of_annotations`, with the source; ``uses``: of properties, other than by triples."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[Stated[Axiom]] = field(default_factory=list)
@@ -72,6 +75,8 @@ class Loaded:
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
     labels: list[tuple[str, str, Literal]] = field(default_factory=list)
+    of_annotations: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
 
 
 def load(
@@ -231,13 +236,32 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
     _assertions((Stated(assertion, source.name, line) for line, assertion in document.assertions), loaded)
+    loaded.of_annotations += ((source.name, *found) for found in document.of_annotations)
+    loaded.uses += (Use(iri, kind, source.name, line, count) for kind, iri, line, count in document.properties)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
     counts = Counter(document.ledger)
     counts["assertion"] -= len(document.assertions)  # negative where a list was split into pairs
+    counts["annotation"] -= _annotations(document, source.name, loaded)
     for key in ("axiom", "leftover:missing-import"):
         del counts[key]
     loaded.ledger.update(counts)
     _leftovers(document.leftovers, loaded)
+
+
+def _annotations(document: Document, name: str, loaded: Loaded) -> int:
+    """Hands annotations on that may turn out to be assertions, as the triples that they are in RDF; how many."""
+    handed_on = 0
+    for line, property, subject, value in document.annotations:
+        if is_structural(property):
+            message, hint = f"<{property}> is no annotation property", "say it as an axiom"
+            loaded.leftovers.append(Leftover("malformed", message, name, line, triple_text(subject, property, value), hint))
+            loaded.ledger["leftover:malformed"] += 1
+        elif not is_reserved(property) or property in BUILT_IN_OBJECT or property in BUILT_IN_DATA:
+            loaded.triples.add(subject, property, value, line)
+        else:
+            continue
+        handed_on += 1
+    return handed_on
 
 
 def _assertions(stated: Iterable[Stated[Assertion]], loaded: Loaded) -> None:
@@ -273,7 +297,10 @@ def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
         case ObjectKind.TBOX:
             _tbox(cast(TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
-            _abox(cast(ABox, source.value), name, loaded)
+            abox = cast(ABox, source.value)
+            _abox(abox, name, loaded)
+            loaded.uses += (Use(iri, OBJECT, name, 0) for iri in abox.object_properties)
+            loaded.uses += (Use(iri, DATA, name, 0) for iri in abox.data_properties)
         case ObjectKind.READING:
             _reading(cast(Reading, source.value), name, loaded)
     _account(rejects, loaded)

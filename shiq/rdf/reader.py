@@ -58,7 +58,7 @@ def read_ontology(
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(sources, scope, progress, catalog)
-    reader = _Reader(loaded, loaded.signature, (), whole=True, closed=closed)
+    reader = _Reader(loaded, closed=closed)
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
     inside, reported = split_axioms(list(axioms))
@@ -97,7 +97,7 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(sources, scope, progress, catalog, ontologies)
-    reader = _Reader(loaded, signature | loaded.signature, ontologies, whole=False)
+    reader = _Reader(loaded, ontologies, fixed=signature)
     own = _own(axioms)
     findings: dict[Axiom | Assertion, list[Finding]] = {
         axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
@@ -105,9 +105,7 @@ def read_assertions(
         if not own(axiom)
     }
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    notes = reader.kinds.annotation_properties - signature.object_properties - signature.data_properties
-    known = replace(signature, annotation_properties=signature.annotation_properties | notes)
-    return reader.finish(TBox(), known, list(axioms))
+    return reader.finish(TBox(), reader.kinds.of_data(signature), list(axioms))
 
 
 def _own(axioms: Collection[Axiom]) -> Callable[[Axiom], bool]:
@@ -133,9 +131,12 @@ def _findings(reported: Iterable[tuple[Axiom | Assertion, str, str]]) -> dict[Ax
 
 
 class _Reader:
-    """From loaded sources to a `Reading`: first what the graph says, then, once the caller has sorted the axioms, the rest."""
+    """From loaded sources to a `Reading`: first what the graph says, then, once the caller has sorted the axioms, the rest.
+    ``fixed``: for data, the vocabulary of the TBox."""
 
-    def __init__(self, loaded: Loaded, base: Signature, ontologies: Iterable[str], *, whole: bool, closed: bool = False) -> None:
+    def __init__(
+        self, loaded: Loaded, ontologies: Iterable[str] = (), *, fixed: Signature | None = None, closed: bool = False
+    ) -> None:
         self.loaded = loaded
         self.closed = closed
         self.triples = triples = loaded.triples
@@ -145,16 +146,17 @@ class _Reader:
         self._stated: Signature | None = None
         self.around = survey(graph, triples)
         self.reified = self._imply()
-        self.kinds, problems = find_kinds(graph, base)
+        base = loaded.signature if fixed is None else fixed | loaded.signature
+        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses)
         self.accounts = Accounts(triples, graph, Expressions(graph, self.kinds))
         self.accounts.leftovers += self.around.leftovers
         for problem in problems:
-            self.accounts.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
+            self.accounts.tell(problem)
         self.ontologies = frozenset((*ontologies, *loaded.ontologies))
         self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
         settle_imports(loaded, self.ontologies)
         expressions = self.accounts.expressions
-        self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=whole)
+        self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
 
     def _imply(self) -> list[tuple[int, list[int]]]:
         """Adds the triples that annotated axioms stand for, where they are not there themselves; for those in the graph, the
@@ -219,6 +221,7 @@ class _Reader:
         for value, finding in _unknown_names(values, known):
             findings[value].append(finding)
         accounts.settle(stated, mapping.assertions, "assertion", findings)
+        accounts.pass_over(self.loaded.of_annotations, known)
         graph.assign(mapping.annotations, "annotation")
         unknown = [failure.main for failure in mapping.failures if failure.kind == "undeclared"]
         idle = idle_properties(graph, unknown, self._is_used) if unknown and self.closed else set()

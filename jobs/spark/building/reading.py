@@ -108,8 +108,10 @@ def read(
 
 def _matters(before: Judging, now: Judging, summaries: Sequence[Summary]) -> bool:
     """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``: ontologies, declarations and the
-    names of individuals count where a property is not known, axioms that are nodes everywhere."""
+    names of individuals count where a property is not known, axioms that are nodes everywhere, and what the properties are."""
     if not now.asked <= before.asked or now.nodes != before.nodes:
+        return True
+    if (now.known.object_properties, now.known.data_properties) != (before.known.object_properties, before.known.data_properties):
         return True
     differs = (before.headers, before.known, before.typed) != (now.headers, now.known, now.typed)
     return differs and any(x.message.startswith(_ORDER[1]) for summary in summaries for x in summary.leftovers)
@@ -161,7 +163,7 @@ class _DriverReader(_Reader):
 
     def __init__(self, loaded: Loaded, ontology: Reading, typed: frozenset[str]) -> None:
         self.ontology, self.known_typed = ontology, _Recorded(typed)
-        super().__init__(loaded, ontology.tbox.signature | loaded.signature, ontology.ontologies, whole=False)
+        super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed(self) -> set[str]:
         return self.known_typed
@@ -173,9 +175,7 @@ class _DriverReader(_Reader):
         return Judging(self.known(), headers, nodes, asked, frozenset(self.known_typed))
 
     def known(self) -> Signature:
-        signature = self.ontology.tbox.signature
-        notes = self.kinds.annotation_properties - signature.object_properties - signature.data_properties
-        return replace(signature, annotation_properties=signature.annotation_properties | notes)
+        return self.kinds.of_data(self.ontology.tbox.signature)
 
     def reading(self) -> Reading:
         """See `read_assertions`."""
