@@ -86,24 +86,26 @@ def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct) keys, ascending."""
-    low = sorted_keys.searchsorted(wanted)
-    return ranges(low, low + _runs(sorted_keys, wanted, low))
+    return ranges(*runs(sorted_keys, wanted))
 
 
 def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
     """How often each of the ``wanted`` keys is among ``sorted_keys``."""
-    return _runs(sorted_keys, wanted, sorted_keys.searchsorted(wanted))
+    low, high = runs(sorted_keys, wanted)
+    return high - low
 
 
-def _runs(sorted_keys: Ints, wanted: Ints, low: Ints) -> Ints:
-    """The same, where each of ``wanted`` is, or would be, at ``low``. Most keys of most tables are there once."""
+def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where it would be, for one that is not
+    there. Most keys of most tables are there once."""
+    low = sorted_keys.searchsorted(wanted)
     if not len(sorted_keys):
-        return np.zeros(len(wanted), np.int64)
+        return low, low
     last = len(sorted_keys) - 1
-    found: Ints = ((low <= last) & (sorted_keys[np.minimum(low, last)] == wanted)).astype(np.int64)
+    high = low + ((low <= last) & (sorted_keys[np.minimum(low, last)] == wanted))
     several = np.flatnonzero((low < last) & (sorted_keys[np.minimum(low + 1, last)] == wanted))
-    found[several] = sorted_keys.searchsorted(wanted[several], "right") - low[several]
-    return found
+    high[several] = sorted_keys.searchsorted(wanted[several], "right")
+    return low, high
 
 
 def ranges(low: Ints, high: Ints) -> Ints:

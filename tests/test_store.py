@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.store import Certificate, Store, certify, open_store, tbox_hash
+from jobs.store import Certificate, Store, blocks, certify, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
+from jobs.store.files import DataFile
 from jobs.store.lock import writing as holding_the_lock
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
@@ -134,8 +135,24 @@ def as_format_2(path: Path) -> None:
     manifest = json.loads((path / MANIFEST).read_text())
     for table in manifest["tables"].values():
         for file in table["files"]:
-            del file["lookup"]
+            for name in ("lookup", "lookup_digest", "sha256"):
+                del file[name]
     (path / MANIFEST).write_text(json.dumps({**manifest, "version": 2}))
+
+
+def as_format_3(path: Path) -> None:
+    """Makes the store at ``path`` one of format 3, which had no digests but of documents."""
+    manifest = json.loads((path / MANIFEST).read_text())
+    for table in manifest["tables"].values():
+        for file in table["files"]:
+            lookup = path / lookup_path(DataFile(file["path"], 0))
+            count = -(-file["lookup"] // (blocks.BLOCK + 4))
+            lookup.write_bytes(lookup.read_bytes()[: -4 * count])
+            file["lookup"] -= 4 * count
+            for name in ("lookup_digest", "sha256"):
+                del file[name]
+    del manifest["sha256"]
+    (path / MANIFEST).write_text(json.dumps({**manifest, "version": 3}))
 
 
 def test_a_look_up_reads_the_rows_that_it_finds(tmp_path: Path) -> None:

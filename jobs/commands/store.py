@@ -31,14 +31,19 @@ def export(store: str, snapshot: int | None, set_aside: bool) -> int:
 @click.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
-def status(store: str, json_file: str | None) -> int:
+@click.option("--verify", is_flag=True, help="Read every file of the store, and name those that are not as they were written.")
+def status(store: str, json_file: str | None, verify: bool) -> int:
     """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
+    from dataclasses import asdict
+
     from jobs.store import open_store as opened
     from jobs.store import status as status_of
+    from jobs.store.verify import verified
     from jobs.text.stores import status_text
 
+    whole = {"verified": asdict(verified(Path(store)))} if verify else {}
     with opened(Path(store)) as kept:
-        found = status_of(kept)
+        found = {**status_of(kept), **whole}
     if json_file != "-":
         click.echo(status_text(found))
     write_json(json_file, found)
@@ -49,6 +54,8 @@ def status(store: str, json_file: str | None) -> int:
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 def compact(store: str) -> int:
     """Write each table of a store as one file again, and let older snapshots go.
+
+    A table of which one copy is damaged (`shiq status --verify`) is written anew by the other.
 
     Files that no snapshot has needed for a week are removed.
     """

@@ -51,9 +51,8 @@ def collected(rows: DataFrame) -> dict[str, Any]:
 def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
     """``columns`` of a table. The files of a store are read by Spark itself."""
     if isinstance(table, ParquetTable) and table.version.files:
-        files = [str(table.store / file.path) for file in table.version.files]
         wanted = dict.fromkeys((*columns, *(table.identity if table.version.removed else ())))
-        rows = spark.read.parquet(*files).select(*(F.col(f"`{name}`").cast("bigint").alias(name) for name in wanted))
+        rows = spark.read.parquet(*table.paths).select(*(F.col(f"`{name}`").cast("bigint").alias(name) for name in wanted))
         if table.version.removed:
             rows = rows.join(frame(spark, table.removed), list(table.identity), "left_anti")
         return rows.select(*columns)

@@ -2,14 +2,15 @@
 
 A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie anywhere, would decode the whole table.
 Beside each data file of a table lies an Arrow file of the same rows, neither compressed nor encoded, which is mapped into memory:
-a look-up touches the pages that its rows lie in and nothing else. Integers take 32 bits where all of a column fit.
+a look-up touches the pages that its rows lie in and nothing else. Integers take 32 bits where all of a column fit. Behind it
+stand the digests of its blocks (`jobs.store.blocks`).
 """
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Column, Columns, Ints, arrow_ints, matching_rows, run_lengths, stored_ints, take
-from jobs.store.manifest import LOOKUPS, DataFile, placed, sync_directory
+from jobs.columns import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
+from jobs.store.blocks import Blocks, seal
+from jobs.store.files import MOVED, DataFile, damaged, placed
+from jobs.store.manifest import LOOKUPS
 from shiq.errors import StoreError
 
-#: What to do where a file of a store cannot be read.
-MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
 _HALF = np.iinfo(np.int32)
+#: Bytes at the end of an Arrow file that say how long its footer is.
+_TAIL = 10
 
 
 def lookup_path(file: DataFile) -> str:
@@ -32,14 +35,16 @@ def lookup_path(file: DataFile) -> str:
     return f"{LOOKUPS}/{folder.rpartition('/')[2]}/{name}.arrow"
 
 
-def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> int:
-    """Writes the look-up file of ``file``, whose rows are ``columns``, durably; gives its size in bytes."""
-    path = store / lookup_path(file)
+def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> tuple[int, str]:
+    """Writes the look-up file of ``file``, whose rows are ``columns``, durably; gives its size in bytes and the digest of the
+    digests of its blocks."""
+    name = lookup_path(file)
     batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
-    with placed(path) as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
-        writer.write_batch(batch)
-    sync_directory(path.parent)
-    return path.stat().st_size
+    with placed(store, name) as temporary:
+        with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
+            writer.write_batch(batch)
+        digest = seal(temporary)
+    return (store / name).stat().st_size, digest
 
 
 def _plain(column: Column) -> pa.Array:
@@ -52,11 +57,32 @@ def _plain(column: Column) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False)
+class _Lain:
+    """Where a column lies in its file: its cells of ``width`` bytes from ``offset`` on; those of texts are their ``ends`` among
+    the letters, which begin at ``letters``."""
+
+    offset: int
+    width: int
+    ends: Ints | None = None
+    letters: int = 0
+
+    def verify(self, blocks: Blocks, rows: Ints) -> None:
+        """Verifies the ``rows`` (ascending) of the column."""
+        blocks.cells(self.offset, self.width, rows)
+        if self.ends is not None:
+            blocks.cells(self.offset, self.width, rows + 1)
+            blocks.spans(self.letters, self.ends[rows], self.ends[rows + 1])
+
+
+@dataclass(frozen=True, eq=False)
 class MappedFile:
-    """A look-up file, mapped into memory; ``columns`` as they lie there: integers of 32 or 64 bits, long texts."""
+    """A look-up file, mapped into memory; ``columns`` as they lie there: integers of 32 or 64 bits, long texts. ``blocks``: by
+    which it is verified, None where it was written without digests; ``lain``: where each column lies."""
 
     key: str
     columns: Mapping[str, Any]
+    blocks: Blocks | None = None
+    lain: Mapping[str, _Lain] = field(default_factory=dict)
 
     @property
     def keys(self) -> npt.NDArray[Any]:
@@ -66,30 +92,65 @@ class MappedFile:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def last_key(self) -> int:
+        """The greatest key, in a file that has rows."""
+        return int(self.keys[-1])
+
     def rows_of(self, wanted: Ints) -> Columns:
         """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
-        keys = self.keys
-        if not len(keys):
+        if not len(self):
             return self.part(0, 0)
-        near = wanted[np.searchsorted(wanted, int(keys[0])) : np.searchsorted(wanted, int(keys[-1]), "right")]
-        # Keys of the same width: else numpy would widen, and so read, all of them.
-        rows = matching_rows(keys, near.astype(keys.dtype))
-        return self._at(rows)
+        _, low, high = self._runs(wanted)
+        return self._at(ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
         """How many rows each of ``wanted`` has."""
-        keys = self.keys
         found = np.zeros(len(wanted), np.int64)
-        if len(keys):
-            low, high = np.searchsorted(wanted, int(keys[0])), np.searchsorted(wanted, int(keys[-1]), "right")
-            found[low:high] = run_lengths(keys, wanted[low:high].astype(keys.dtype))
+        if len(self):
+            near, low, high = self._runs(wanted)
+            found[near] = high - low
         return found
 
     def part(self, start: int, stop: int) -> Columns:
         """The rows from number ``start`` on, before ``stop``."""
         return self._at(np.arange(start, stop))
 
+    def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
+        """Which of ``wanted`` lie between the first key and the last, and where the run of each of these begins and ends."""
+        keys = self.keys
+        near = slice(int(wanted.searchsorted(int(keys[0]))), int(wanted.searchsorted(int(keys[-1]), "right")))
+        # Keys of the same width: else numpy would widen, and so read, all of them.
+        sought = wanted[near].astype(keys.dtype)
+        low, high = runs(keys, sought)
+        self._verify_runs(sought, low, high)
+        return near, low, high
+
+    def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
+        """That the search did not go astray in a damaged block: what stands on either side of a run bounds it, and the keys were
+        written in order."""
+        if self.blocks is None or self.blocks.is_whole or not len(sought):
+            return
+        keys, key, last = self.keys, self.lain[self.key], len(self) - 1
+        before, after = np.maximum(low - 1, 0), np.minimum(high, last)
+        first, final = np.minimum(low, last), np.maximum(high - 1, 0)
+        for rows in (before, first, final, after):
+            if (rows[1:] < rows[:-1]).any():
+                self._astray()
+            key.verify(self.blocks, rows)
+        is_bounded = (low <= high) & ((low == 0) | (keys[before] < sought)) & ((high > last) | (keys[after] > sought))
+        if not (is_bounded & ((low == high) | ((keys[first] == sought) & (keys[final] == sought)))).all():
+            self._astray()
+
+    def _astray(self) -> None:
+        assert self.blocks is not None
+        self.blocks.all()
+        raise damaged(self.blocks.path, "its rows are not in the order of their keys")
+
     def _at(self, rows: Ints) -> Columns:
+        if self.blocks is not None and not self.blocks.is_whole and len(rows):
+            for column in self.lain.values():
+                column.verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {n: column.astype(np.int64) if isinstance(column, np.ndarray) else column for n, column in found.items()}
 
@@ -100,9 +161,41 @@ def mapped(store: Path, file: DataFile, key: str) -> MappedFile:
     try:
         with path.open("rb") as source:
             pages = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        with pa.ipc.open_file(pa.BufferReader(pa.py_buffer(pages))) as reader:
+        if len(pages) != file.lookup:
+            raise damaged(path, f"it has {len(pages):,} bytes and was written with {file.lookup:,}")
+        blocks = Blocks(path, pages, file.lookup_digest) if file.lookup_digest else None
+        if blocks is not None:
+            _verify_footer(blocks)
+        content = pa.py_buffer(blocks.content if blocks is not None else pages)
+        with pa.ipc.open_file(pa.BufferReader(content)) as reader:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, ValueError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path}: cannot be read ({error})", MOVED) from error
-    return MappedFile(key, {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()})
+    columns = {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()}
+    if blocks is None:
+        return MappedFile(key, columns)
+    if not batch.num_rows:
+        blocks.all()
+        return MappedFile(key, columns, blocks)
+    lain = {name: _lain(array, content.address) for name, array in arrays.items()}
+    blocks.span(0, min(column.offset for column in lain.values()))
+    lain[key].verify(blocks, np.array([0, batch.num_rows - 1]))
+    return MappedFile(key, columns, blocks, lain)
+
+
+def _verify_footer(blocks: Blocks) -> None:
+    """Verifies what says where the columns lie, at the end of the file; and the beginning of it, for what stands there."""
+    size = len(blocks.content)
+    blocks.span(0, min(1, size))
+    blocks.span(max(0, size - _TAIL), size)
+    footer = int.from_bytes(blocks.content[-_TAIL : 4 - _TAIL], "little")
+    blocks.span(max(0, size - _TAIL - footer), size)
+
+
+def _lain(array: pa.Array, base: int) -> _Lain:
+    _, cells, *letters = array.buffers()
+    if not letters:
+        return _Lain(cells.address - base, array.type.bit_width // 8)
+    ends = np.frombuffer(cells, np.int64, len(array) + 1)
+    return _Lain(cells.address - base, 8, ends, letters[0].address - base if letters[0] is not None else 0)

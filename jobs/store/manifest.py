@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from jobs.store.files import DAMAGED, DataFile, placed
 from jobs.store.values import encode
 from shiq.errors import StoreError
 from shiq.model import TBox
@@ -26,8 +24,11 @@ MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
-#: Version 2 has no look-up files: it is read by row groups, and its next whole rewriting (`shiq compact`) makes it version 3.
-VERSION, READ = 3, (2, 3)
+#: Version 2 has no look-up files and is read by row groups; version 3 has no digests of blocks, tables or manifest. What is
+#: written has them, and `shiq compact` writes all that has not.
+VERSION, READ = 4, (2, 3, 4)
+#: From this version on, a manifest has a digest of itself.
+_SEALED = 4
 TABLES = "tables"
 #: The folder of the look-up files, one for each data file (`jobs.store.lookup`).
 LOOKUPS = "lookup"
@@ -77,17 +78,6 @@ class Certificate:
     def from_dict(value: Mapping[str, Any]) -> Certificate:
         tuples = {name: tuple(value[name]) for name in ("leftovers", "allowed")}
         return Certificate(**{**value, **tuples, "verdict": Verdict(value["verdict"])})
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file of a snapshot, by its path within the store. ``lookup``: the bytes of its look-up file, 0 where it has none."""
-
-    path: str
-    bytes: int
-    rows: int = 0
-    sha256: str = ""
-    lookup: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +144,18 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
-    """Puts ``manifest`` in the place of the old one, in one step, durably."""
-    with placed(store / MANIFEST, store / UNFINISHED) as temporary:
-        temporary.write_text(json.dumps(manifest_json(manifest), indent=1), encoding="utf-8")
-    sync_directory(store)
+    """Puts ``manifest`` in the place of the old one, in one step, durably, with a digest of itself."""
+    text = json.dumps({"sha256": "", **manifest_json(manifest)}, indent=1)
+    with placed(store, MANIFEST, store / UNFINISHED) as temporary:
+        temporary.write_text(text.replace(_SHA256.format(""), _SHA256.format(_digest(text)), 1), encoding="utf-8")
+
+
+#: The digest of a manifest, as it stands in it; it is taken with an empty one.
+_SHA256 = '"sha256": "{}"'
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_manifest(store: Path) -> Manifest:
@@ -177,7 +175,8 @@ def read_manifest(store: Path) -> Manifest:
             )
         raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        value = json.loads(text)
         if value["format"] != FORMAT:
             raise ValueError(value["format"])
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -190,9 +189,12 @@ def read_manifest(store: Path) -> Manifest:
             "Build it again with `shiq index`, or use the program that wrote it.",
         )
     try:
+        told = value.get("sha256", "")
+        if value["version"] >= _SEALED and _digest(text.replace(_SHA256.format(told), _SHA256.format(""), 1)) != told:
+            raise ValueError("it is not as it was written")
         return manifest_of(value)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{file}: the manifest is damaged ({error!r})", "Build the store again with `shiq index`.") from error
+        raise StoreError(f"{file}: the manifest is damaged ({error})", DAMAGED) from error
 
 
 def manifest_of(value: Mapping[str, Any]) -> Manifest:
@@ -220,45 +222,3 @@ def manifest_of(value: Mapping[str, Any]) -> Manifest:
 
 def _file_json(file: DataFile) -> dict[str, Any]:
     return {name: value for name, value in asdict(file).items() if value or name in ("path", "bytes")}
-
-
-def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
-    """Writes ``value`` below ``folder`` of the store, durably, under ``name`` and a digest of its content."""
-    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    digest = hashlib.sha256(content).hexdigest()
-    file = store / folder / f"{name}-{digest[:16]}.json"
-    with placed(file) as temporary:
-        temporary.write_bytes(content)
-    sync_directory(file.parent)
-    return DataFile(f"{folder}/{file.name}", len(content), sha256=digest)
-
-
-@contextmanager
-def placed(path: Path, temporary: Path | None = None) -> Iterator[Path]:
-    """A name to write to; what is there at the end is put at ``path`` in one step. Its content is durable then, its name
-    after `sync_directory`. Without ``temporary`` the name is nobody else's: a task may be run twice at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        yield temporary
-        sync_file(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def sync_directory(directory: Path) -> None:
-    """Makes renames and new files within ``directory`` durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def sync_file(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 
 from jobs.columns import Columns, Ints, ReadCounter, is_in, positions, take
 from jobs.rows import DIFFERENT, SAME
+from jobs.store.files import DAMAGED, damaged, read_json
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
@@ -62,9 +62,9 @@ def open_store(path: Path, snapshot: int | None = None) -> Store:
         try:
             size = (path / name).stat().st_size
         except OSError:
-            raise StoreError(f"{path}: {name} is missing", "Build the store again with `shiq index`.") from None
+            raise StoreError(f"{path / name}: the file is missing", DAMAGED) from None
         if size != written:
-            raise StoreError(f"{path}: {name} is not as it was written", "Build the store again with `shiq index`.")
+            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}")
     return Store(path, manifest)
 
 
@@ -75,6 +75,12 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
         **{file.path: file.bytes for file in [*files, *manifest.documents.values()]},
         **{lookup_path(file): file.lookup for file in files if file.lookup},
     }
+
+
+def undigested(manifest: Manifest) -> int:
+    """How many files of a snapshot were written without digests, by a version before 4."""
+    files = [*manifest.documents.values(), *(file for table in manifest.tables.values() for file in table.all_files)]
+    return sum((not file.sha256) + bool(file.lookup and not file.lookup_digest) for file in files)
 
 
 class Store:
@@ -283,14 +289,7 @@ class Store:
         return list(terms)
 
     def _document(self, name: str) -> Any:
-        file = self.manifest.documents[name]
-        try:
-            content = (self.path / file.path).read_bytes()
-        except OSError as error:
-            raise StoreError(f"{self.path}: {file.path} cannot be read ({error})", "Open the store again.") from error
-        if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise StoreError(f"{self.path}: {file.path} is not as it was written", "Build the store again with `shiq index`.")
-        return json.loads(content)
+        return read_json(self.path, self.manifest.documents[name])
 
 
 def status(store: Store) -> dict[str, Any]:
@@ -318,6 +317,7 @@ def status(store: Store) -> dict[str, Any]:
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,
+        "undigested": undigested(manifest),
         "tables": tables,
         "snapshots": [
             {

@@ -43,8 +43,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.columns import Columns, Ints, arrow_ints
+from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
-from jobs.store.manifest import TABLES, DataFile, TableVersion, placed, sync_directory, sync_file
+from jobs.store.manifest import TABLES, TableVersion
 from shiq.model import Literal
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
@@ -127,8 +128,7 @@ def write_part(store: Path, name: str, file_name: str, columns: Columns) -> Data
     with ThreadPoolExecutor(1) as beside:
         lookup = beside.submit(write_lookup, store, file, {field.name: columns[field.name] for field in schema})
         data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
-        path = store / file.path
-        with placed(path) as temporary:
+        with placed(store, file.path) as temporary:
             pq.write_table(
                 data,
                 temporary,
@@ -137,7 +137,8 @@ def write_part(store: Path, name: str, file_name: str, columns: Columns) -> Data
                 compression_level=1,
                 use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
             )
-        return replace(file, bytes=path.stat().st_size, lookup=lookup.result())
+        size, digest = lookup.result()
+        return replace(described(store, file.path, file.rows), lookup=size, lookup_digest=digest)
 
 
 def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVersion:
@@ -178,7 +179,6 @@ def _durable(folder: Path, files: tuple[DataFile, ...]) -> TableVersion:
     """The present version of the Delta table at ``folder``, of ``files``, which are durable already."""
     from deltalake import DeltaTable
 
-    sync_directory(folder)
     for entry in (folder / "_delta_log").iterdir():
         sync_file(entry)
     sync_directory(folder / "_delta_log")

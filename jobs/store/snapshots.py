@@ -6,12 +6,11 @@ snapshot needs of its own. Since the chain begins in the present manifest, it is
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.store.manifest import DataFile, Manifest, manifest_json, manifest_of, write_json
+from jobs.store.files import DataFile, read_json, write_json
+from jobs.store.manifest import Manifest, manifest_json, manifest_of
 from shiq.errors import StoreError
 
 SNAPSHOTS = "snapshots"
@@ -49,12 +48,10 @@ def manifest_at(store: Path, present: Manifest, snapshot: int) -> Manifest:
 
 def _read(store: Path, file: DataFile) -> Manifest:
     try:
-        content = (store / file.path).read_bytes()
-        if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise ValueError("it is not as it was written")
-        return manifest_of(json.loads(content))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return manifest_of(read_json(store, file))  # type: ignore[arg-type]
+    except (StoreError, ValueError, KeyError, TypeError) as error:
+        what = error.message if isinstance(error, StoreError) else f"{store / file.path}: {error}"
         raise StoreError(
-            f"{store / file.path}: a snapshot that was kept cannot be read ({error})",
+            f"a snapshot that was kept cannot be read: {what}",
             "The present one is not concerned; `shiq compact` lets the older ones go.",
         ) from error

@@ -29,8 +29,9 @@ from jobs.columns import (
     take,
     unique,
 )
-from jobs.store.lookup import MOVED, MappedFile, mapped
-from jobs.store.manifest import DataFile, TableVersion
+from jobs.store.files import MOVED, DataFile, verify
+from jobs.store.lookup import MappedFile, mapped
+from jobs.store.manifest import TableVersion
 from shiq.errors import StoreError
 
 #: Row groups, and rows, of a chunk of a scan.
@@ -90,7 +91,7 @@ class ParquetTable:
     @property
     def last_key(self) -> int:
         """The greatest key of any row, removed ones included; -1 if there is none."""
-        lasts = [int(file.keys[-1]) for file in self._mapped if len(file)]
+        lasts = [file.last_key for file in self._mapped if len(file)]
         lasts += [int(self._index.high.max())] if self._unmapped and len(self._index.high) else []
         return max(lasts, default=-1)
 
@@ -102,10 +103,18 @@ class ParquetTable:
             return {name: self._empty[name] for name in self.identity}
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+        verify(self.store, file)
         try:
             return _columns(pq.read_table(self.store / file.path))
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED) from error
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Where its files lie, for who reads them all; they are verified first."""
+        for file in self.version.files:
+            verify(self.store, file)
+        return tuple(str(self.store / file.path) for file in self.version.files)
 
     def _valid(self, rows: Columns) -> Columns:
         """``rows`` without those that were removed."""
@@ -131,6 +140,7 @@ class ParquetTable:
 
         files, file, group, low, high = [], [], [], [], []
         for number, entry in enumerate(self._unmapped):
+            verify(self.store, entry)
             try:
                 parquet = pq.ParquetFile(self.store / entry.path, memory_map=True)
             except (OSError, pa.ArrowInvalid) as error:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from jobs.store.files import DataFile, sync_directory, write_json
 from jobs.store.lock import LOCK, writing
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import (
@@ -25,13 +26,10 @@ from jobs.store.manifest import (
     TERM_LABELS,
     UNFINISHED,
     Certificate,
-    DataFile,
     Manifest,
     TableVersion,
     read_manifest,
-    sync_directory,
     tbox_hash,
-    write_json,
     write_manifest,
 )
 from jobs.store.read import Store, open_store

@@ -29,6 +29,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
+            *_digests(found),
             *_snapshots(found["snapshots"]),
         ]
     )
@@ -45,6 +46,19 @@ def _asides(counts: Mapping[str, int]) -> list[str]:
     """What belongs to the data and was set aside because it contradicts, where there is any."""
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
     return [f"set aside, and in no check: {parts} (`shiq export --set-aside` prints them)"] if parts else []
+
+
+def _digests(found: Mapping[str, Any]) -> list[str]:
+    """What is known of whether the files are as they were written."""
+    told = []
+    if verified := found.get("verified"):
+        told.append(f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written")
+    if found["undigested"]:
+        told.append(
+            f"{found['undigested']:,} files are of an older format, without digests: damage in them is not seen (`shiq compact` "
+            "writes them anew)"
+        )
+    return told
 
 
 def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:

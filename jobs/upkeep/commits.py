@@ -22,18 +22,16 @@ from jobs.columns import Columns, array_table, arrow_ints, arrow_texts, concaten
 from jobs.engines.growth import Growth, Numbers, growth
 from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.patch import Patch
+from jobs.store.files import DataFile, damaged, described, placed, verify
 from jobs.store.labels import complex_text, label_rows
 from jobs.store.lock import writing
 from jobs.store.manifest import (
     ASIDE,
     REMOVED,
     Certificate,
-    DataFile,
     Manifest,
     TableVersion,
-    placed,
     read_manifest,
-    sync_directory,
     write_manifest,
 )
 from jobs.store.read import Store, open_store
@@ -50,10 +48,12 @@ from jobs.store.schema import (
     write_table,
 )
 from jobs.store.snapshots import keep
+from jobs.store.verify import verify_lookup
 from jobs.store.write import aside_document, issued, tidy, unchanged, write_document
 from jobs.upkeep.build import write_store
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
+from shiq.errors import StoreError
 from shiq.ntriples import assertion_lines
 
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
@@ -118,11 +118,16 @@ def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[As
 
 
 def compact(path: Path) -> Store:
-    """The store at ``path`` with each table in one file again. The snapshot says the same as before; those before it are no
-    longer kept."""
+    """The store at ``path`` with each table in one file again, and what is damaged of a table written anew by its copy. The
+    snapshot says the same as before; those before it are no longer kept.
+
+    Raises: StoreError if something is damaged of which there is no copy.
+    """
     with writing(path):
-        store = open_store(path)
-        tables = {name: _as_one(store, name, store.manifest.tables[name]) for name in store.manifest.tables}
+        store = Store(path, read_manifest(path))
+        for file in store.manifest.documents.values():
+            verify(path, file)
+        tables = {name: _as_one(store, name, _sound(store, name, version)) for name, version in store.manifest.tables.items()}
         manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
         if manifest.certificate is not None:
             manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
@@ -255,19 +260,47 @@ def _grown_table(store: Store, name: str, added: Columns | None, removed: Column
 
 def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
     """The rows of a table's ``version`` in one file."""
-    if len(version.files) < 2 and version.removed is None and all(file.lookup for file in version.files):
+    if len(version.files) < 2 and version.removed is None and all(file.sha256 and file.lookup_digest for file in version.files):
         return version
     rows = store.table_of(name, version).all()
     return write_table(store.path, name, dict(array_table(key_of(name), rows).columns))
 
 
+def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up file. One that is to be written anew
+    has one digest, or none.
+
+    Raises: StoreError if neither is, or they differ.
+    """
+    return replace(version, files=tuple(_sound_file(store, name, file) for file in version.files))
+
+
+def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:
+    plain = replace(file, lookup=0, lookup_digest="")
+    try:
+        verify_lookup(store.path, file, name)
+    except StoreError:
+        verify(store.path, file)
+        return plain
+    try:
+        verify(store.path, file)
+    except StoreError:
+        if not file.lookup_digest:
+            raise
+        return replace(file, sha256="")
+    if file.lookup and not file.lookup_digest:
+        rows, as_looked_up = (store.table_of(name, TableVersion(0, (known,))).all() for known in (plain, file))
+        if any(rows[column].tolist() != as_looked_up[column].tolist() for column in rows):
+            raise damaged(store.path / file.path, "its look-up file says otherwise, and one of the two is wrong")
+    return file
+
+
 def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
-    path = store / REMOVED / f"{name}-{uuid.uuid4().hex}.parquet"
+    path = f"{REMOVED}/{name}-{uuid.uuid4().hex}.parquet"
     columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
-    with placed(path) as temporary:
+    with placed(store, path) as temporary:
         pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
-    sync_directory(path.parent)
-    return DataFile(f"{REMOVED}/{path.name}", path.stat().st_size, len(rows[key_of(name)]))
+    return described(store, path, len(rows[key_of(name)]))
 
 
 def _now() -> str:

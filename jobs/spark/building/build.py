@@ -51,9 +51,10 @@ from jobs.spark.building.told import Rules, Told, distinct_labels, tell, write_e
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
+from jobs.store.files import DataFile
 from jobs.store.labels import clauses_hash, complex_text, label_rows
 from jobs.store.lookup import lookup_path
-from jobs.store.manifest import DataFile, TableVersion
+from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.values import encode

@@ -26,7 +26,7 @@ from jobs.spark.building.files import load, run, save
 from jobs.spark.building.merging import Indexed, grouping_tables
 from jobs.spark.building.tables import Ranges
 from jobs.spark.reasoners import Asking, decided_in_time
-from jobs.store.manifest import DataFile
+from jobs.store.files import DataFile
 from jobs.store.schema import COMPLETION, write_part
 from jobs.upkeep.build import certified_by_model
 from shiq.reasoner import create

@@ -17,7 +17,7 @@ from jobs.columns import Columns, Ints, distinct, is_in, row_codes
 from jobs.spark.building.chunks import folder_of
 from jobs.spark.building.dictionary import Dictionary
 from jobs.spark.building.files import distinct_rows, joined, load, run, save, slices
-from jobs.store.manifest import DataFile
+from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, term_hash, write_part
 

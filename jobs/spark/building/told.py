@@ -35,7 +35,7 @@ from jobs.engines.labels import EMPTY_ID, Bools
 from jobs.spark.building.files import distinct_rows, joined, load, placed, run, slices
 from jobs.spark.building.tables import Ranges
 from jobs.spark.worker import kept
-from jobs.store.manifest import DataFile
+from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner

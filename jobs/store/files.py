@@ -1,0 +1,116 @@
+"""The files of a store: written whole and durably under their final names, and believed only as they were written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiq.errors import StoreError
+
+#: What to do where a file of a store cannot be read.
+MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
+#: What to do where a file of a store is damaged.
+DAMAGED = (
+    "`shiq status --store DIR --verify` names every damaged file, and `shiq compact` writes tables anew of which a whole copy is "
+    "left. Else put the store back from a backup, or build it again with `shiq index`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a snapshot, by its path within the store. ``lookup``: the bytes of its look-up file, 0 where it has none, and
+    ``lookup_digest`` the digest of the digests of its blocks (`jobs.store.blocks`); "" for what was written without."""
+
+    path: str
+    bytes: int
+    rows: int = 0
+    sha256: str = ""
+    lookup: int = 0
+    lookup_digest: str = ""
+
+
+@contextmanager
+def placed(store: Path, name: str, temporary: Path | None = None) -> Iterator[Path]:
+    """A path to write to; what is there at the end is the file ``name`` of the store, in one step, durably. Without ``temporary``
+    the path is nobody else's: a task may be run twice at once."""
+    path = store / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield temporary
+        sync_file(temporary)
+        os.replace(temporary, path)
+        sync_directory(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def described(store: Path, name: str, rows: int = 0) -> DataFile:
+    """The file ``name`` of the store as a manifest names it."""
+    size, digest = _digest(store / name)
+    return DataFile(name, size, rows, digest)
+
+
+def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
+    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its content."""
+    content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    path = f"{folder}/{name}-{digest[:16]}.json"
+    with placed(store, path) as temporary:
+        temporary.write_bytes(content)
+    return DataFile(path, len(content), sha256=digest)
+
+
+def read_json(store: Path, file: DataFile) -> object:
+    """What `write_json` wrote. Raises: StoreError unless it is there as it was written."""
+    path = store / file.path
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror})", MOVED) from error
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise damaged(path)
+    return json.loads(content)
+
+
+def verify(store: Path, file: DataFile) -> None:
+    """Raises: StoreError unless ``file`` is as it was written, as far as that is known."""
+    path = store / file.path
+    try:
+        size, digest = _digest(path) if file.sha256 else (path.stat().st_size, "")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror})", MOVED) from error
+    if (size, digest) != (file.bytes, file.sha256):
+        raise damaged(path)
+
+
+def damaged(path: Path, what: str = "it is not as it was written") -> StoreError:
+    return StoreError(f"{path}: the file is damaged ({what})", DAMAGED)
+
+
+def _digest(path: Path) -> tuple[int, str]:
+    size, found = 0, hashlib.sha256()
+    with path.open("rb") as source:
+        while part := source.read(1 << 20):
+            size += len(part)
+            found.update(part)
+    return size, found.hexdigest()
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames and new files within ``directory`` durable."""
+    sync_file(directory)
+
+
+def sync_file(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
