@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from abox_ops.core import core
 from abox_ops.decide import Decider
 from abox_ops.elements import ElementGraph, atom_names
 from abox_ops.engine import AddSet
@@ -21,7 +22,7 @@ from abox_ops.modules import modules
 from abox_ops.normal import definitions, normalise
 from abox_ops.quotient import Partition
 from abox_ops.raw_conflict import RawConflict
-from abox_ops.shrink import areas, shrink
+from abox_ops.shrink import SMALL, areas, shrink
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
@@ -130,12 +131,12 @@ class Explainer:
                 self.progress("explaining conflicts", i, len(todo))
             if i % FETCHED == 0:
                 supports.fetch(individual for near in todo[i : i + FETCHED] for individual in near)
-            local = self._local(supports, add_set.tbox, group)
-            if local is None:
+            near_by = self._areas(supports, add_set, group)
+            if not near_by:
                 self.unexplained += 1
                 self.complete = False
                 continue
-            for area in areas(local, lambda part: self._refutes(add_set.tbox, part)):
+            for area in near_by:
                 inserted, base = self._split(add_set, area)
                 self.unsure = False
                 kept = self._shrunk(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
@@ -152,6 +153,38 @@ class Explainer:
                 self.found[key] = self._justified(add_set.tbox, key, base)
                 new.add(key)
         return new
+
+    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[Assertion]]:
+        """Small sets of assertions around ``group`` that are inconsistent by themselves and share no insertion: what refutations
+        rest on, where the reasoner tells. None if time runs out."""
+        tbox = add_set.tbox
+        for part in supports.sets(group):
+            found = self._cores(add_set, part) if len(part) > SMALL else []
+            if found:
+                return found
+            if self._refutes(tbox, part):
+                return areas(part, lambda smaller: self._refutes(tbox, smaller))
+            if self._is_over():
+                break
+        return []
+
+    def _cores(self, add_set: AddSet, part: list[Assertion]) -> list[list[Assertion]]:
+        """What one refutation of ``part`` rests on, then one of the rest without its insertions, and so on."""
+        tbox = add_set.tbox
+        found: list[list[Assertion]] = []
+        while not self._is_over() and len(self.found) + len(found) < self.limit:
+            used = core(tbox, part, lambda module: self.decider.core(tbox, module, self._left()))
+            if used is None:
+                break
+            found.append(used)
+            gone = {a for a in used if add_set.is_inserted(a)}
+            if not gone:
+                break
+            part = [a for a in part if a not in gone]
+        return found
+
+    def _left(self) -> float | None:
+        return None if self.deadline is None else max(0.01, self.deadline - time.monotonic())
 
     def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[Assertion] | None:
         """A set of assertions around ``group`` that is inconsistent by itself, or None if time runs out."""

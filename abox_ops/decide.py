@@ -9,7 +9,7 @@ from abox_ops.audit import STOPPED, Audit
 from abox_ops.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner
+from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
 
 
@@ -64,6 +64,10 @@ class Decider:
             if not self.audit.disagreements:
                 return answers
         return [Answer(Verdict.UNDETERMINED, STOPPED)] * len(part)
+
+    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+        """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
+        return self.reasoner.core(tbox, module, timeout) if isinstance(self.reasoner, Tracing) else None
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""

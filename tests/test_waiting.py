@@ -8,16 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import pathways
 import pytest
 from command_line import shiq
 
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
 from shiq.check import certify, check_insertions
+from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, TBox
+from shiq.ntriples import assertion_lines
+from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Result
 from shiq.verdict import Verdict
 
@@ -116,3 +122,30 @@ def test_the_whole_text_is_printed_once(folder: Path) -> None:
     assert json.loads((folder / "one.json").read_text())["complete"] is True
     only_json = shiq("check", "--store", "kg", "--insert", "one.ttl", "-q", "--reasoner", "own", "--json", "-", cwd=folder)
     assert json.loads(only_json.stdout)["complete"] is True
+
+
+@pytest.mark.parametrize("criterion", ["auto", "none"])
+def test_a_conflict_in_one_large_module_is_found_from_the_clash(criterion: str) -> None:
+    data = pathways.pathways(1_500)
+    bad = pathways.faults(data, 5)
+    asked: list[int] = []
+
+    class Counting(OwnReasoner):
+        """Notes how large the modules are that it is asked about."""
+
+        def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+            asked.extend(len(module.positive) for module in modules)
+            return super().decide(tbox, modules, timeout)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("shiq.checking.deciding.create", lambda *_, **__: Counting())
+        result = check_insertions(
+            pathways.tbox(), abox_of(data), abox_of(bad), criterion=criterion, reasoner="own", explain_seconds=None
+        )
+    assert result.complete
+    assert {line for conflict in result.conflicts for line in conflict.insertions} == {
+        line for assertion in bad for line in assertion_lines(assertion)
+    }
+    assert all(len(conflict.insertions) == 1 and conflict.base and conflict.axioms for conflict in result.conflicts)
+    # Whole modules are decided when the batch is checked, and checked again; all that is tried out in explaining is small.
+    assert sum(size > 50 for size in asked) <= 20

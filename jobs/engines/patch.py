@@ -13,7 +13,7 @@ import numpy as np
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.seen import is_violated
 from abox_ops.told import clashes
-from jobs.columns import Columns, Ints, contained, row_codes, unique
+from jobs.columns import Columns, Ints, contained, distinct, row_codes, unique
 from jobs.engines.border import Border
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
@@ -306,20 +306,48 @@ class Patch(OpenAssertions):
         rest = np.flatnonzero(~found)
         if not len(rest):
             return found
-        graph, roles = self.graph, self.calculus.roles
+        graph, box = self.graph, self.calculus.tbox.roles
         graph.expand(first[rest])
         self._sync()
-        asserted: dict[tuple[int, int], set[Role]] = {}
-        source, role, target = graph.half_edges(flags(len(graph), first[rest]))
-        for a, r, b in zip(source.tolist(), role.tolist(), target.tolist()):
-            asserted.setdefault((a, b), set()).add(roles[r])
+        first, second = first[rest], second[rest]
+        asserted, sets = self._roles_between(first, second)
+        keys, inverse = combinations(asserted, (first == second).astype(np.int64))
+        found[rest] = np.array([is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_)[inverse]
         negated: dict[tuple[int, int], set[Role]] = {}
         for x, named, y in graph.rare.negative_edges:
             negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
-        for i in rest.tolist():
-            pair = int(first[i]), int(second[i])
-            found[i] = is_violated(asserted.get(pair, ()), negated.get(pair, ()), pair[0] == pair[1], self.calculus.tbox.roles)
+        for i, *pair in zip(range(len(first)), first.tolist(), second.tolist()) if negated else ():
+            if against := negated.get((pair[0], pair[1])):
+                found[rest[i]] |= is_violated(sets[asserted[i]], against, pair[0] == pair[1], box)
         return found
+
+    def _roles_between(self, first: Ints, second: Ints) -> tuple[Ints, list[frozenset[Role]]]:
+        """The roles that are asserted between each two elements, as a number of the list that goes with it."""
+        graph, roles = self.graph, self.calculus.roles
+        source, role, target = graph.half_edges(flags(len(graph), first))
+        between = contained([source, target], [first, second])
+        source, role, target = source[between], role[between], target[between]
+        _, pair, _ = distinct(row_codes(np.concatenate([first, source]), np.concatenate([second, target])))
+        edge, pair = pair[len(first) :], pair[: len(first)]
+        once = distinct(row_codes(edge, role))[2]
+        edge, role = edge[once], role[once]
+        order = np.lexsort((role, edge))
+        edge, role = edge[order], role[order]
+        start = np.searchsorted(edge, np.arange(pair.max() + 2))
+        size = np.diff(start)
+        sets: list[frozenset[Role]] = [frozenset()]
+        number = {sets[0]: 0}
+        found = np.zeros(len(size), np.int64)
+        for i in range(int(size.max(initial=0))):
+            longer_ = np.flatnonzero(size > i)
+            keys, inverse = combinations(found[longer_], role[start[longer_] + i])
+            grown = [sets[s] | {roles[r]} for s, r in keys]
+            for roles_ in grown:
+                if roles_ not in number:
+                    number[roles_] = len(sets)
+                    sets.append(roles_)
+            found[longer_] = np.array([number[roles_] for roles_ in grown], np.int64)[inverse]
+        return found[pair], sets
 
     def _may_share(self, elements: Ints) -> Bools:
         return flag_of(self.joined, elements) | (self.counts.sizes(elements) > 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
-from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, Sent
+from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, Sent, Tracing
 from shiq.verdict import Verdict
 
 
@@ -38,6 +38,10 @@ class AutoReasoner:
                 by[i] = "hermit"
         self.by = tuple(by)
         return answers
+
+    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+        """What the first one can tell; see `shiq.reasoner.protocol.Tracing`."""
+        return self._own.core(tbox, module, timeout) if isinstance(self._own, Tracing) else None
 
     @property
     def sent(self) -> Sent:

@@ -9,6 +9,7 @@ from functools import cached_property
 from shiq.clause import ClausalTBox
 from shiq.reasoner.hypertableau.search import decide, refuted
 from shiq.reasoner.hypertableau.tables import Tables
+from shiq.reasoner.hypertableau.trace import core_of
 from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.unfolding import Fact, Unfolding, unfolding
 from shiq.verdict import Verdict
@@ -43,6 +44,10 @@ class Compiled:
             return outcome.answer
         answer = self.decide_unfolded(module, (steps + more) // 2, deadline)
         return decide(self.tables, module, steps + more, deadline).answer if answer is None else answer
+
+    def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
+        """See `shiq.reasoner.protocol.Tracing`."""
+        return core_of(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
         """The answer by lazy unfolding; None if there is nothing to unfold, or it does not decide ``module``."""
@@ -90,6 +95,11 @@ class OwnReasoner:
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
+
+    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+        """See `shiq.reasoner.protocol.Tracing`."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        return self._compile(tbox).core(module, self.steps + self.steps_per_node * len(module.positive), deadline)
 
     def close(self) -> None:
         """Forgets the compiled TBoxes."""

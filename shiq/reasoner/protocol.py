@@ -84,6 +84,15 @@ class Deciding(Protocol):
     by: Sequence[str]
 
 
+@runtime_checkable
+class Tracing(Protocol):
+    """A reasoner that tells what a refutation rests on."""
+
+    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+        """A part of ``module``, over the same nodes, that is inconsistent by itself, as a rule much smaller; None where none was
+        found, which says nothing of ``module``."""
+
+
 class Reasoner(Protocol):
     """A backend. ``decide`` answers in the order of ``modules``; ``timeout`` is seconds for the whole call, None for no limit."""
 

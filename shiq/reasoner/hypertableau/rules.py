@@ -290,7 +290,7 @@ class Saturation(State):
 
     def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
         """What a match of a ≤n rule at x with these branches rests on, with the denials and inequalities used."""
-        if not self.choices:
+        if not (self.choices or self.inputs):
             return 0
         rest = self.match_rest(rule, x, -1)
         for y in chosen:

@@ -32,12 +32,14 @@ class Search(Saturation):
 
     A chosen alternative rests on its choice point alone: a clash then refutes it by what else the clash rests on, and it is
     denied on the strength of that, before the match is looked at again. ``opaque`` says of what the datatype layer could not
-    decide something that some pre-model rested on; with it, a failed search has refuted nothing.
+    decide something that some pre-model rested on; with it, a failed search has refuted nothing. Such a search
+    rests on the inputs ``rests_on``.
     """
 
     choices: list[Choice]
     opaque = ""
     last: tuple[int, ...] = ()
+    rests_on = 0
 
     def run(self) -> bool:
         """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
@@ -45,7 +47,7 @@ class Search(Saturation):
         try:
             self.load()
         except Clash as clash:
-            self.last = clash.nodes
+            self.last, self.rests_on = clash.nodes, clash.rests_on
             return False
         while True:
             try:
@@ -90,7 +92,7 @@ class Search(Saturation):
             if alternatives:
                 self.used.add(self.tables.rules[match[0]].index)
                 self.choices.append((len(self.trail), len(self.pos), alternatives[0], match))
-                self.apply(alternatives[0], 1 << (len(self.choices) - 1), match)
+                self.apply(alternatives[0], 1 << (self.inputs + len(self.choices) - 1), match)
                 return True
             if self.new_names or self.new_edges or self.new_denials or self.again or self.counted or self.dirty:
                 return True
@@ -111,12 +113,12 @@ class Search(Saturation):
 
     def jump_back(self, rests_on: int) -> bool:
         """Goes back to the last choice point that a clash rests on and denies what was tried there; False if there is none."""
-        while rests_on:
-            level = rests_on.bit_length() - 1
+        while rests_on >> self.inputs:
+            level = rests_on.bit_length() - 1 - self.inputs
             mark, nodes, (kind, u, v), match = self.choices[level]
             self.undo(mark, nodes)
             del self.choices[level:]
-            rest = rests_on ^ 1 << level
+            rest = rests_on ^ 1 << (self.inputs + level)
             try:
                 if kind == ADD:
                     self.failures[v] = self.failures.get(v, 0) + 1
@@ -128,6 +130,7 @@ class Search(Saturation):
             else:
                 self.again.append(match)
                 return True
+        self.rests_on = rests_on
         return False
 
     def undo(self, mark: int, nodes: int) -> None:

@@ -24,7 +24,8 @@ _NOTHING: dict[int, int] = {}
 
 
 class Clash(Exception):
-    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits; ``nodes``: where it is."""
+    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits (`State.inputs`); ``nodes``:
+    where it is."""
 
     def __init__(self, rests_on: int, *nodes: int) -> None:
         super().__init__(rests_on, nodes)
@@ -39,7 +40,8 @@ class State:
     closed under ⊑* and kept from both ends; a loop holds both directions), ``reach`` (a superset of all these roles),
     ``parent`` (-1 for individuals), ``alive`` (not merged away or pruned). Sparse: ``unequal``, ``forbidden`` (negative
     edges), ``data``. What a fact rests on is kept only where it is not nothing. While there is no choice point, nothing can
-    be taken back, and nothing is put on the trail.
+    be taken back, and nothing is put on the trail. Where what is asserted is traced, it has the lowest bits, ``inputs`` of them,
+    and choice points those above (`trace`).
 
     Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``, ``new_denials``, ``dirty`` data);
     ``open`` holds the nodes with a ≥-atom that is not known to be met.
@@ -52,6 +54,7 @@ class State:
         negated = [a for mask in set(module.negative) for a in bits(mask & tables.need_mask)]
         self.helpers = {a: 1 << tables.negated(a) for a in negated}
         self.width = len(tables.atoms)
+        self.inputs = 0
         self.pos: list[int] = list(module.positive)
         self.neg: list[int] = list(module.negative)
         self.near: list[dict[int, int]] = [{} for _ in self.pos]
@@ -79,30 +82,37 @@ class State:
         tables, module, helpers = self.tables, self.module, self.helpers
         for x in range(self.named):
             neg = self.neg[x]
-            if self.pos[x] & neg:
-                raise Clash(0, x)
+            if both := self.pos[x] & neg:
+                first = both & -both
+                raise Clash(self.names_rest(x, first) | self.denials_rest(x, first), x)
             for a in bits(neg & (tables.need_mask | tables.data_mask)):
                 if a in helpers:
                     self.pos[x] |= helpers[a]
+                    if self.inputs:
+                        self.pos_rest[x * self.width + tables.negated(a)] = self.denials_rest(x, 1 << a)
                 else:
-                    self._add_data(x, (_complement(tables.atoms[a]), 0))
+                    self._add_data(x, (_complement(tables.atoms[a]), self.denials_rest(x, 1 << a)))
             if self.pos[x] & tables.need_mask:
                 self.open[x] = True
             if self.pos[x] & tables.data_mask:
                 self.dirty[x] = None
                 for a in bits(self.pos[x] & tables.data_mask & ~tables.limit_mask):
-                    self._add_all(x, tables.brought[a], 0)
-        for x, p, literal in module.data:
-            self._add_data(x, ((p, literal, True), 0))
-        for x, p, literal in module.negative_data:
-            self._add_data(x, ((p, literal, False), 0))
-        for x, y in module.different:
-            self.separate(x, y, 0)
-        for x, role, y in module.negative_edges:
-            self.forbid(x, y, 1 << tables.role(role), 0)
-        for x, role, y in module.edges:
+                    self._add_all(x, tables.brought[a], self.names_rest(x, 1 << a))
+        for i, (x, p, literal) in enumerate(module.data):
+            self._add_data(x, ((p, literal, True), self.rest_of("data", i)))
+        for i, (x, p, literal) in enumerate(module.negative_data):
+            self._add_data(x, ((p, literal, False), self.rest_of("negative_data", i)))
+        for i, (x, y) in enumerate(module.different):
+            self.separate(x, y, self.rest_of("different", i))
+        for i, (x, role, y) in enumerate(module.negative_edges):
+            self.forbid(x, y, 1 << tables.role(role), self.rest_of("negative_edges", i))
+        for i, (x, role, y) in enumerate(module.edges):
             code = tables.role(role)
-            self.link(x, y, tables.up[code], 0)
+            self.link(x, y, tables.up[code], self.rest_of("edges", i))
+
+    def rest_of(self, kind: str, position: int) -> int:
+        """What an assertion of the module rests on: itself, where that is traced."""
+        return 0
 
     # --- the trail --------------------------------------------------------------------------------
 
@@ -149,8 +159,8 @@ class State:
             raise Clash(rest | self.neg_rest.get(x * self.width + atom, 0), x)
         if self.choices:
             self.trail.append((self.pos, x, old))
-            if rest:
-                self.write(self.pos_rest, x * self.width + atom, rest)
+        if rest:
+            self.write(self.pos_rest, x * self.width + atom, rest)
         self.pos[x] = old | bit
         if atom in self.tables.on_name:
             self.new_names.append((x, atom))
@@ -272,7 +282,7 @@ class State:
 
     def match_rest(self, rule: Rule, x: int, y: int) -> int:
         """What a match of a local or u-type rule rests on, with the denials that took disjuncts away."""
-        if not self.choices:
+        if not (self.choices or self.inputs):
             return 0
         rest = self.names_rest(x, rule.body) | self.denials_rest(x, rule.head & self.neg[x])
         if y >= 0:
