@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from shiq.errors import OperationalError
+
+_IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -17,12 +22,18 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
     Text is written as UTF-8, and a lone surrogate, which UTF-8 does not have, as its escape. Raises: OperationalError.
     """
-    try:
+    with naming(path):
         replace_file(path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def naming(path: Path, remedy: str = "") -> Iterator[None]:
+    """Says of what goes wrong inside that ``path`` cannot be written: a full disk names no file. Raises: OperationalError."""
+    try:
+        yield
     except OSError as error:
-        raise OperationalError(
-            f"{path}: cannot be written ({error.strerror})", "Name a file in a directory that exists and may be written."
-        ) from error
+        usual = "Make room there, or name a file elsewhere." if error.errno in _NO_ROOM else _IN_A_DIRECTORY
+        raise OperationalError(f"{path}: cannot be written ({error.strerror or error})", remedy or usual) from error
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -47,6 +58,6 @@ def replace_file(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Any, indent: int = 2) -> str:
     """``value`` as the JSON that every command writes."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"

@@ -11,7 +11,7 @@ import click
 
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
 from jobs.commands.running import answering, level
-from jobs.gate import IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
+from jobs.gate import ASIDES, IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
 from jobs.gate import gate as run
 from jobs.progress import ProgressLine
 from jobs.reports.asked import Asked
@@ -43,6 +43,13 @@ from jobs.text.gates import gated_text
     default="triple",
     show_default=True,
     help="What is set aside with a culprit: it alone, all insertions with its subject, all of its named graph, or its file.",
+)
+@click.option(
+    "--aside",
+    type=Nearest(ASIDES),
+    default="all",
+    show_default=True,
+    help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
 )
 @click.option("--accepted", type=click.Path(path_type=Path), metavar="FILE", help="Write the accepted lines there.")
 @click.option(
@@ -115,6 +122,6 @@ def gate(
     if json_file != "-":
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
-    inputs |= {"mode": options["mode"], "unit": options["unit"], "policy": str(policy or "")}
+    inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
     answer(gated.to_dict, Asked("gate", inputs), labels)
     return gated.exit_code

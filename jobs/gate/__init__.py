@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from jobs.gate.decide import IDENTITIES, MODES, UNITS, gate
+from jobs.gate.batch import UNITS
+from jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.sides import Sides, write_sides
 from jobs.gate.waivers import Policy, read_policy
 
 __all__ = [
     "ACCEPTED",
+    "ASIDES",
     "IDENTITIES",
     "MODES",
     "REFUSED",

@@ -22,11 +22,14 @@ SCHEMA_VERSION: Final = 2
 @dataclass(frozen=True, slots=True)
 class SetAside:
     """``conflicts``: the places, in `Gated.conflicts`, of those that the line takes part in; none for one that is no triple, or
-    that goes with a culprit (`UNITS`)."""
+    that goes with a culprit (`UNITS`). ``kind``: of what was not understood, one of `shiq.verdict.KINDS`; else "conflict",
+    "undecided", "unit", "identity" or "batch"; of what is tolerated, what the policy says. ``hint``: what to do about it."""
 
     line: Line
     reason: str
     conflicts: tuple[int, ...] = ()
+    kind: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class Gated:
     pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
     what becomes equal by what is accepted, None where a batch is refused before that is known. ``run``: the same for the same
     question about the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
+    ``is_proven``: where as little as may be was to be set aside, that no smaller set of lines breaks the conflicts.
     """
 
     decision: str
@@ -56,6 +60,7 @@ class Gated:
     dry_run: bool = False
     identity_policy: str = "warn"
     disputes: tuple[Conflict, ...] = ()
+    is_proven: bool = True
 
     @property
     def exit_code(self) -> int:
@@ -74,6 +79,7 @@ class Gated:
             "reason": self.reason,
             "dry_run": self.dry_run,
             "rounds": self.rounds,
+            "proven_least": self.is_proven,
             "accepted": len(self.accepted),
             "set_aside": [self._row(x) for x in self.set_aside],
             "tolerated": [self._row(x) for x in self.tolerated],
@@ -88,4 +94,5 @@ class Gated:
 
     def _row(self, x: SetAside) -> dict[str, Any]:
         place = {"source": self.files[x.line.file], "line": x.line.number, "text": x.line.text}
-        return {**place, "reason": x.reason, "conflicts": list(x.conflicts)}
+        hint = {"hint": x.hint} if x.hint else {}
+        return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}

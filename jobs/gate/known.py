@@ -15,7 +15,6 @@ they have to be of a datatype that nothing defines. All of it follows from the s
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +28,7 @@ from abox_ops.named import asked, positions
 from abox_ops.raw_conflict import RawConflict
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
-from jobs.files import replace_file
+from jobs.files import json_text, write_whole
 from jobs.gate.alike import hitting_set, matches, predicates, renamed
 from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
 from jobs.gate.sides import WHY
@@ -40,7 +39,6 @@ from shiq.checking.options import ENGINES, load
 from shiq.clause import DataAtMost
 from shiq.conflict import Conflict
 from shiq.datatypes import DataTheory
-from shiq.errors import InputError
 from shiq.explanation import Explained, Group
 from shiq.functional.writer import axiom_text
 from shiq.model import (
@@ -158,13 +156,8 @@ class Repairing:
     def __call__(self, ontology: Reading, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
         self.known = known = set_aside_known(ontology, abox, decider, self.progress)
         text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
-        try:
-            replace_file(self.file, text.encode())
-            replace_file(Path(f"{self.file}{WHY}"), (json.dumps(known.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
-        except OSError as error:
-            raise InputError(
-                f"{self.file}: cannot be written ({error.strerror})", "Name one in a directory that exists."
-            ) from error
+        write_whole(self.file, text)
+        write_whole(Path(f"{self.file}{WHY}"), json_text(known.to_dict(), indent=1))
         return known.rest, known.asides
 
 

@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError, UsageError
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
+from shiq.rdf.terms import RefusedTermError, refuse_new_terms
 from shiq.sources import FileSource, source_of, table_kind
 
 #: What a line says: (subject, predicate, object) in one spelling.
@@ -33,10 +34,11 @@ _DOCUMENTS: Final = (".ttl", ".turtle", ".trig", ".rdf", ".owl", ".xml", ".jsonl
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
-    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple."""
+    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. ``number``: of the lines that a
+    newline ends; a bare carriage return ends one as well, so that several may have one number. Each line is itself alone."""
 
     file: int
     number: int
@@ -59,7 +61,7 @@ def read_lines(name: str, file: int = 0) -> list[Line]:
     suffix = Path(_PACKED.sub("", name)).suffix.lower()
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
-        return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
+        return [_line(file, number, raw, syntax, i == 0) for i, (number, raw) in enumerate(_split(_content(name)))]
     if suffix in _DOCUMENTS:
         return _of_document(name, file)
     raise UsageError(
@@ -87,16 +89,16 @@ def bare_name(name: str) -> str:
 def text_of(lines: Iterable[Line]) -> bytes:
     """``lines`` as a file; where one without an end of line is not the last, it gets one."""
     parts = [line.raw for line in lines]
-    return b"".join([part if part.endswith(b"\n") else part + b"\n" for part in parts[:-1]] + parts[-1:])
+    return b"".join([part if part.endswith((b"\n", b"\r")) else part + b"\n" for part in parts[:-1]] + parts[-1:])
 
 
 def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
     """``lines`` of one file, each at the number that it has in its file, so that messages name the right place."""
-    at = 0
+    at = 1
     for line in lines:
-        yield b"\n" * (line.number - at - 1)
-        at = line.number
-        yield line.raw if line.raw.endswith(b"\n") else line.raw + b"\n"
+        yield b"\n" * (line.number - at)
+        yield line.raw
+        at = line.number + line.raw.endswith(b"\n")
 
 
 def read_triple(text: bytes) -> Triple | None:
@@ -152,16 +154,30 @@ def _content(name: str) -> bytes:
         raise InputError(f"{name}: {error}", "Name a file that can be read.") from error
 
 
-def _split(text: bytes) -> list[bytes]:
+#: A line with its end: a bare carriage return is one.
+_ENDED: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def _split(text: bytes) -> Iterator[tuple[int, bytes]]:
+    for number, part in enumerate(_by_newline(text), 1):
+        if b"\r" in part.removesuffix(b"\r\n"):
+            yield from ((number, piece) for piece in _ENDED.findall(part))
+        else:
+            yield number, part
+
+
+def _by_newline(text: bytes) -> list[bytes]:
     parts = text.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
+def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat, is_first: bool) -> Line:
     try:
-        text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+        text = raw.removeprefix(_BYTE_ORDER_MARK) if is_first else raw
         quad = _quad(text, syntax) if text.strip() else None
-    except (SyntaxError, ValueError) as error:
+        if quad:
+            refuse_new_terms(quad)
+    except (SyntaxError, ValueError, RefusedTermError) as error:
         return Line(file, number, raw, problem=_problem(str(error)))
     return Line(file, number, raw, _triple(quad), _graph(quad)) if quad else Line(file, number, raw)
 

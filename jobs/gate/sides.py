@@ -7,16 +7,14 @@ accepted before, by another run, is taken away first.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.files import replace_file
+from jobs.files import json_text, naming, replace_file
 from jobs.gate.gated import Gated
 from jobs.gate.lines import Line, bare_name, text_of
-from shiq.errors import InputError
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
 WHY = ".why.json"
@@ -38,32 +36,35 @@ def write_sides(gated: Gated, sides: Sides) -> None:
 
     A batch of several files comes as a directory of files with their names: blank nodes of two files are different nodes.
 
-    Raises: InputError where a file cannot be written.
+    Raises: OperationalError where a file cannot be written.
     """
     aside = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
     if sides.tolerated is None:
         both = sorted((*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number))
         aside = [(sides.quarantine, tuple(both))]
-    alone = len(gated.files) == 1
-    try:
-        accepted = _files(sides.accepted, gated.files, gated.accepted)
-        for file in accepted:
+    accepted = _files(sides.accepted, gated.files, gated.accepted)
+    written: _Files = {}
+    for target, rows in aside:
+        written |= _files(target, gated.files, [x.line for x in rows])
+    remedy = "" if len(gated.files) == 1 else "Name a directory that may be written and has room: the batch has several files."
+    for folder in {file.parent for file in (*accepted, *written)} if len(gated.files) > 1 else ():
+        with naming(folder, remedy):
+            folder.mkdir(parents=True, exist_ok=True)
+    for file in accepted:
+        with naming(file, remedy):
             file.unlink(missing_ok=True)
-        written: _Files = {}
-        for target, rows in aside:
-            written |= _files(target, gated.files, [x.line for x in rows])
-        for file, data in written.items():
+    for file, data in written.items():
+        with naming(file, remedy):
             replace_file(file, data)
-        if sides.quarantine is not None:
-            said = {**gated.to_dict(), "files": {file.name: hashlib.sha256(data).hexdigest() for file, data in written.items()}}
-            del said["result"]
-            why = Path(f"{sides.quarantine}{WHY}")
-            replace_file(why, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
-        for file, data in accepted.items():
+    if sides.quarantine is not None:
+        said = {**gated.to_dict(), "files": {file.name: hashlib.sha256(data).hexdigest() for file, data in written.items()}}
+        del said["result"]
+        why = Path(f"{sides.quarantine}{WHY}")
+        with naming(why, remedy):
+            replace_file(why, json_text(said, indent=1).encode())
+    for file, data in accepted.items():
+        with naming(file, remedy):
             replace_file(file, data)
-    except OSError as error:
-        what = "Name a file in a directory that exists." if alone else "Name a directory: the batch has several files."
-        raise InputError(f"{error.filename}: cannot be written ({error.strerror})", what) from error
 
 
 def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> _Files:
@@ -72,7 +73,6 @@ def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> 
         return {}
     if len(names) == 1:
         return {target: text_of(lines)}
-    target.mkdir(parents=True, exist_ok=True)
     parts: list[list[Line]] = [[] for _ in names]
     for line in lines:
         parts[line.file].append(line)

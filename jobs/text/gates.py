@@ -25,6 +25,8 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
     if gated.decision == REFUSED:
         aside = f"none of its {count(len(gated.set_aside), 'line')} is accepted"
     lines += [f"{aside} ({count(gated.rounds, 'check')})"]
+    if not gated.is_proven:
+        lines += ["  whether fewer lines would break these conflicts was not found out"]
     lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
     if gated.tolerated:
         lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobs.text.amounts import count
 from shiq.conflict import Conflict
+from shiq.place import Place
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
 
@@ -19,6 +20,9 @@ NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "pa
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
+
+#: Places of one assertion that are shown.
+MOST_PLACES = 3
 
 
 def result_text(result: Result, *, verbose: bool = False) -> str:
@@ -85,16 +89,30 @@ def _group(result: Result, group: Group, verbose: bool) -> list[str]:
 
 
 def conflict_lines(number: int, conflict: Conflict) -> list[str]:
+    """A conflict, and below each insertion where it was read."""
     lines = [f"conflict {number}{'' if conflict.is_minimal else ' (not shown to be minimal)'}"]
     for title, rows in (
         ("inserted", conflict.insertions),
         ("base", conflict.base),
         ("axioms", conflict.axioms),
     ):
-        lines += [f"  {title if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
+        of_each = conflict.places if title == "inserted" else ()
+        for i, row in enumerate(rows):
+            lines.append(f"  {title if i == 0 else '':9}{safe(row)}")
+            places = of_each[i] if i < len(of_each) else ()
+            # The lines of one assertion have the places of that.
+            if places and (i + 1 == len(rows) or i + 1 >= len(of_each) or of_each[i + 1] != places):
+                lines.append(f"  {'':11}at {safe(places_text(places))}")
         if title == "inserted":
             lines += [f"  {'in' if i == 0 else '':9}{safe(graph)}" for i, graph in enumerate(conflict.graphs)]
     return lines
+
+
+def places_text(places: Sequence[Place]) -> str:
+    """Where something was read: the first places, by file and line."""
+    named = list(dict.fromkeys(f"{place.source}:{place.line}" if place.line else place.source for place in places))
+    more = [f"{len(named) - MOST_PLACES:,} more places"] if len(named) > MOST_PLACES else []
+    return ", ".join([*named[:MOST_PLACES], *more])
 
 
 def leftover_lines(evidence: Evidence, verbose: bool) -> list[str]:

@@ -36,6 +36,9 @@ def numbered_labels(scope: str) -> Labels:
     return name
 
 
+_NESTED = "a triple inside a triple: RDF 1.2 (RDF-star) is not supported"
+
+
 class RefusedTermError(Exception):
     """A term that RDF 1.1 does not have."""
 
@@ -51,7 +54,7 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
         elif isinstance(term, ox.BlankNode):
             value = label(term.value)
         else:
-            raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
+            raise RefusedTermError(_NESTED)
         found = ids.get(value)
         return new(value) if found is None else found
 
@@ -63,6 +66,14 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
         add(resource(quad.subject), resource(quad.predicate), target, line, graph)
 
     return add_quad
+
+
+def refuse_new_terms(quad: ox.Quad) -> None:
+    """Raises RefusedTermError for a term that RDF 1.1 does not have."""
+    if isinstance(quad.object, ox.Literal):
+        literal_of(quad.object)
+    elif not isinstance(quad.object, ox.NamedNode | ox.BlankNode):
+        raise RefusedTermError(_NESTED)
 
 
 def literal_of(value: ox.Literal) -> Literal:

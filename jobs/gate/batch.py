@@ -1,0 +1,145 @@
+"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as files for a check."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from jobs.files import naming
+from jobs.gate.blocks import Blocks, is_structure
+from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
+from shiq.place import Place
+from shiq.result import Result
+
+#: The N-Triples lines of one assertion; those of several hang together by nodes that are named after a hash of them.
+Stated: TypeAlias = tuple[str, ...]
+#: What is set aside together with a culprit: the triple alone, all triples with its subject, its named graph, or its document.
+UNITS: Final = ("triple", "subject", "graph", "document")
+_ELSEWHERE: Final = "Make room there, or name another folder by TMPDIR."
+_HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
+
+
+def assertions_in(texts: Iterable[str]) -> list[Stated]:
+    """``texts``, line by line of N-Triples, as the assertions that they were made of."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        hashed = _HASHED.search(text)
+        found.setdefault(hashed[1] if hashed else text, []).append(text)
+    return list(map(tuple, found.values()))
+
+
+class Batch:
+    """``lines`` of the files ``names``. Lines go by their places in ``lines``."""
+
+    def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
+        self.names, self.lines = tuple(names), tuple(lines)
+        self._blocks = Blocks(lines)
+        self._by_key: dict[tuple[int, Triple], list[int]] = defaultdict(list)
+        self._by_place: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, line in enumerate(lines):
+            if line.triple:
+                self._by_key[key_of(line)].append(i)
+            self._by_place[self.names[line.file], line.number].append(i)
+
+    def stated(self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()) -> frozenset[int]:
+        """The lines without which ``assertion`` is not said any more: where it stands by its text and by the ``places`` that a
+        reader names; where none of these is ``inside``, what of OWL's vocabulary is about its individuals. Nothing where no line
+        can have said it."""
+        triple = said_by(assertion[0])
+        found = set(self._by_key.get((file_of(assertion[0]), triple), ()) if triple and len(assertion) == 1 else ())
+        for place in places:
+            found |= self.at(place, triple)
+        if found.isdisjoint(inside):
+            found |= self._about(assertion)
+        return self._blocks.around(found)
+
+    def at(self, place: Place, triple: Triple | None = None) -> set[int]:
+        """The lines at ``place``; of several the one that says ``triple``, if one does."""
+        there = self._by_place.get((place.source, place.line), [])
+        if len(there) > 1 and triple:
+            there = [i for i in there if self.lines[i].triple and key_of(self.lines[i])[1] == triple] or there
+        return set(there)
+
+    def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
+        """``lines``, with what stays together with them, and what is of the same ``unit``."""
+        found = self._blocks.around(lines)
+        if unit == "triple":
+            return found
+        units = {self._unit(self.lines[i], unit) for i in found}
+        return self._blocks.around(found.union(i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units))
+
+    def _unit(self, line: Line, unit: str) -> object:
+        if unit == "graph":
+            return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
+        if unit == "document" or not line.triple:
+            return line.file
+        return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
+
+    def _about(self, assertion: Stated) -> set[int]:
+        """The lines of OWL's vocabulary in structures that mention an individual of ``assertion``."""
+        named = {
+            _named(file_of(text), term)
+            for text in assertion
+            if (said := said_by(text))
+            for term in (said[0], said[2])
+            if term.startswith(("<", "_:")) and not _HASHED.match(f"{term} ")
+        }
+        found = set()
+        for i, line in enumerate(self.lines):
+            if is_structure(line) and any(self._mentions(self.lines[j], named) for j in self._blocks.of(i)):
+                found.add(i)
+        return found
+
+    def _mentions(self, line: Line, named: Collection[object]) -> bool:
+        file, (subject, _, value) = key_of(line)
+        return _named(file, subject) in named or _named(file, value) in named
+
+    # --- files for a check -------------------------------------------------------------------------
+
+    @contextmanager
+    def files(self, inside: Collection[int], more: Sequence[Line] = ()) -> Iterator[tuple[list[str], Callable[[str], str]]]:
+        """The lines at the places ``inside`` as files, and what puts the names of the batch for theirs into a text; ``more``:
+        lines that stand below. A batch of lines of which none is out is read where it is.
+
+        Raises: OperationalError where no file can be written.
+        """
+        if len(inside) == len(self.lines) and not more and all(map(is_plain, self.names)):
+            yield list(self.names), lambda text: text
+            return
+        with naming(Path(tempfile.gettempdir()), _ELSEWHERE):
+            made = tempfile.TemporaryDirectory(prefix="shiq-gate-")
+        with made as folder:
+            files: list[str] = []
+            for i, name in enumerate(self.names):
+                file = Path(folder) / f"{i}-{bare_name(name)}"
+                last = max((line.number for line in self.lines if line.file == i), default=0) + 1
+                below = [replace(line, number=last + n) for n, line in enumerate(x for x in more if x.file == i)]
+                kept = [self.lines[k] for k in sorted(inside) if self.lines[k].file == i]
+                with naming(file, _ELSEWHERE):
+                    file.write_bytes(b"".join(spaced_text((*kept, *below))))
+                files.append(str(file))
+            told = dict(zip(files, self.names))
+            pattern = re.compile("|".join(map(re.escape, files)))
+            yield files, lambda text: pattern.sub(lambda match: told[match[0]], text)
+
+
+def _named(file: int, term: str) -> object:
+    """What tells a term from those of other files."""
+    return (file, term) if term.startswith("_:") else term
+
+
+def renamed(result: Result, told: Callable[[str], str]) -> Result:
+    """``result`` with the names that the caller knows, instead of those of files that were made for the check."""
+    leftovers = tuple(replace(x, source=told(x.source), message=told(x.message)) for x in result.evidence.leftovers)
+    conflicts = tuple(
+        replace(c, places=tuple(tuple(replace(p, source=told(p.source)) for p in places) for places in c.places))
+        for c in result.conflicts
+    )
+    evidence = replace(result.evidence, leftovers=leftovers)
+    return replace(result, reason=told(result.reason), conflicts=conflicts, evidence=evidence)
