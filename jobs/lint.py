@@ -10,8 +10,9 @@ from typing import Any
 from shiq.checking.certifying import impossible_classes
 from shiq.checking.inputs import empty_tbox
 from shiq.checking.options import Options
+from shiq.known import Known
 from shiq.rdf import read_assertions, read_ontology
-from shiq.verdict import KINDS, Leftover, stands_in_the_way
+from shiq.verdict import KINDS, Leftover, blocks, known_counts
 from simplify import simplify
 
 SCHEMA_VERSION = 1
@@ -57,8 +58,10 @@ class Lint:
             "blocking": list(self.blocking),
             "allowed": list(self.allowed),
             "fail_on": list(self.fail_on),
+            "known": known_counts(self.leftovers),
             "leftovers": [
-                {name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count")}
+                {name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count", "term")}
+                | {name: owner for name in ("known", "lapsed") if (owner := getattr(x, name))}
                 for x in self.leftovers
             ],
         }
@@ -70,6 +73,7 @@ def lint(
     *,
     allow: Collection[str] = (),
     fail_on: Collection[str] = (),
+    known: Known | None = None,
     classes: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
@@ -95,13 +99,13 @@ def lint(
         assertions += len(facts.abox)
     if classes:
         leftovers += impossible_classes(simplify(read.tbox).clauses, options)
-    met = {leftover.kind for leftover in leftovers}
-    blocking = sorted(kind for kind in met if stands_in_the_way(kind, options.allow, options.fail_on))
+    marked = (known or Known()).marked(leftovers)
+    blocking = sorted({x.kind for x in marked if blocks(x, options.allow, options.fail_on)})
     return Lint(
         dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
         len(read.tbox.axioms),
         assertions,
-        tuple(leftovers),
+        marked,
         tuple(blocking),
         tuple(sorted(options.allow)),
         tuple(sorted(options.fail_on)),

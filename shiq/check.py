@@ -31,8 +31,9 @@ from shiq.checking.certifying import (
 )
 from shiq.checking.deciding import OpenedDecider, check_batch
 from shiq.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
-from shiq.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, load, settings_of
+from shiq.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, known_of, load, settings_of
 from shiq.checking.session import Session
+from shiq.known import Known
 from shiq.result import Result
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
@@ -62,6 +63,7 @@ def check_insertions(
     verdict_only: bool = False,
     explain_seconds: float | None = EXPLAIN_SECONDS,
     certain: Callable[[Result], object] | None = None,
+    known: Known | str | Path | None = None,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -69,8 +71,8 @@ def check_insertions(
     pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be
     None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
     Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`;
-    ``fail_on`` those that shall, though they are for information; ``catalog``: the path of a catalog of imports (`shiq.catalog`).
-    For the other settings see `Options`.
+    ``fail_on`` those that shall, though they are for information; ``known``: a file of leftovers that somebody answers for
+    (docs/EVIDENCE.md); ``catalog``: the path of a catalog of imports (`shiq.catalog`). For the other settings see `Options`.
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
@@ -93,6 +95,7 @@ def check_insertions(
         verdict_only,
         explain_seconds,
         certain,
+        known_of(known),
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiq.conflict import Conflict
 from shiq.model import Assertion
-from shiq.verdict import Leftover, Verdict
+from shiq.verdict import Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
     from shiq.explanation import Explained, Group
@@ -115,9 +115,12 @@ class Evidence:
                     "hint": x.hint,
                     "count": x.count,
                     **({"agreed": True} if x.agreed else {}),
+                    **({"known": x.known} if x.known else {}),
+                    **({"lapsed": x.lapsed} if x.lapsed else {}),
                 }
                 for x in self.leftovers
             ],
+            **({"known": dict(known)} if (known := known_counts(self.leftovers)) else {}),
             "allowed": list(self.allowed),
             "certificate": dict(self.certificate),
             "decided": dict(self.decided),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -79,6 +81,15 @@ def stands_in_the_way(kind: str, allowed: Collection[str], fail_on: Collection[s
     return kind not in allowed and (kind not in INFORMATIVE or UNINTERPRETED in fail_on)
 
 
+def blocks(leftover: Leftover, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
+    """Whether this one does; not if its kind was agreed on, or somebody answers for it."""
+    is_settled = leftover.agreed or leftover.known
+    return stands_in_the_way(leftover.kind, (*allowed, leftover.kind) if is_settled else allowed, fail_on)
+
+
+_IRI = re.compile(r"<([^<>\s]+)>")
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something that was not interpreted: never dropped in silence.
@@ -86,7 +97,8 @@ class Leftover:
     ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
     line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
     triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
-    ``agreed``: it came with a base, and its kind was allowed when that was certified.
+    ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``: who answers for it, and until
+    when (`shiq.known`); ``lapsed``: who did.
     """
 
     kind: str
@@ -97,6 +109,14 @@ class Leftover:
     hint: str = ""
     count: int = 1
     agreed: bool = False
+    known: str = ""
+    lapsed: str = ""
+
+    @property
+    def term(self) -> str:
+        """What it is about: the first IRI that the message names, else the triple, axiom or line as it stands."""
+        named = _IRI.search(self.message)
+        return named[1] if named else self.text or self.source or self.message
 
     def __str__(self) -> str:
         return f"{self._place}{self.kind}: {self._said}"
@@ -112,4 +132,14 @@ class Leftover:
 
     @property
     def _said(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        said = f"{self.message} ({self.hint})" if self.hint else self.message
+        return f"{said}; known to {self.lapsed}, which is past" if self.lapsed else said
+
+
+def known_counts(leftovers: Iterable[Leftover]) -> dict[str, int]:
+    """How many leftovers somebody answers for, by kind."""
+    counts = Counter[str]()
+    for leftover in leftovers:
+        if leftover.known:
+            counts[leftover.kind] += leftover.count
+    return dict(sorted(counts.items()))

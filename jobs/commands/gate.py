@@ -13,6 +13,7 @@ from jobs.commands.options import Nearest, common, criterion_option, engine_opti
 from jobs.commands.running import answering, level
 from jobs.gate import ASIDES, IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
 from jobs.gate import gate as run
+from jobs.known import read_known
 from jobs.progress import ProgressLine
 from jobs.reports.asked import Asked
 from jobs.text.gates import gated_text
@@ -70,7 +71,9 @@ from jobs.text.gates import gated_text
     metavar="FILE",
     help="Severities and waivers (TOML or JSON, docs/GATE.md): which conflicts do not hold the batch up.",
 )
-@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day that waivers are held against.")
+@click.option(
+    "--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day that waivers, and --known, are held against."
+)
 @click.option(
     "--identities",
     type=Nearest(IDENTITIES),
@@ -111,6 +114,8 @@ def gate(
     answer = answering(reports, json_file)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
+    if known := options.pop("known"):
+        options["known"] = read_known(Path(known), day)
     deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
     progress = ProgressLine(level(quiet, verbose))
     try:

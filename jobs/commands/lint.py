@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest
+from jobs.commands.options import Nearest, known_option
 from jobs.commands.running import level, write_json
 from jobs.progress import ProgressLine
+from shiq.checking.options import known_of
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 
@@ -24,6 +26,9 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
     help=f"Also exit with 3 for a kind that is for information only ({', '.join(sorted(INFORMATIVE))}), or for all of them: "
     f"{UNINTERPRETED}; repeatable.",
 )
+@known_option
+@click.option("--write-known", metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new.")
+@click.option("--owner", default="", help="Who answers for what is new in the draft. Without one, write it in by hand.")
 @click.option("--classes/--no-classes", default=True, show_default=True, help="Look for classes that can have no member.")
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
@@ -34,6 +39,9 @@ def lint(
     json_file: str | None,
     quiet: bool,
     verbose: bool,
+    known: str | None,
+    write_known: str | None,
+    owner: str,
     **options: Any,
 ) -> int:
     """How every triple was understood, and what was not: counts and samples. Exits with 3 if something stands in the way.
@@ -41,21 +49,36 @@ def lint(
     \b
     shiq lint onto.owl --data tonight.nt
     shiq lint onto.owl --fail-on uninterpreted
+    shiq lint onto.owl --data tonight.nt --write-known known.toml --owner ann@example.org
     """
+    from jobs.known import draft
+    from jobs.known import write_known as save
     from jobs.lint import lint as run
     from jobs.lint import lint_text
     from jobs.text.results import leftovers_text
 
+    if owner and not write_known:
+        raise click.UsageError("--owner goes with --write-known.")
+    answered = known_of(known)
     progress = ProgressLine(level(quiet, verbose))
     try:
-        found = run(ontology, data, progress=progress, **options)
+        found = run(ontology, data, known=answered, progress=progress, **options)
     finally:
         progress.close()
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
         lines = [*lint_text(found), *leftovers_text(found.leftovers, found.allowed, fail_on, verbose)]
         if found.blocking:
-            lines += ["", f"in the way of a verdict: {', '.join(found.blocking)} (--allow KIND if that is meant)"]
+            lines += [
+                "",
+                f"in the way of a verdict: {', '.join(found.blocking)} (--known FILE, or --allow KIND, if that is meant)",
+            ]
         click.echo("\n".join(lines))
     write_json(json_file, found.to_dict())
+    if write_known:
+        entries = draft(found.leftovers, answered, owner, found.allowed, found.fail_on)
+        save(Path(write_known), entries)
+        open_ones = sum(not entry.owner for entry in entries)
+        todo = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""
+        click.echo(f"{write_known}: {len(entries):,} known leftovers{todo}", err=json_file == "-")
     return found.exit_code

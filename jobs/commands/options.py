@@ -68,6 +68,14 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 )
 
 
+known_option = click.option(
+    "--known",
+    metavar="FILE",
+    help="Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
+    "in the way of `consistent`. `shiq lint --write-known FILE` drafts it.",
+)
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
     for option in reversed(
@@ -98,6 +106,7 @@ def common(command: F) -> F:
                 help="Do not let this kind of leftover stand in the way of `consistent`; repeatable. `shiq check --help` lists "
                 "the kinds.",
             ),
+            known_option,
             click.option(
                 "--fail-on",
                 type=Nearest([UNINTERPRETED, *KINDS]),

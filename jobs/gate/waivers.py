@@ -9,18 +9,15 @@ aside as *tolerated*, beside what is accepted. A store that held one of them wou
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import json
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 from jobs.gate.lines import Triple, read_triple
-from shiq.errors import InputError, UsageError
+from jobs.tables import day_of, only, read_tables
+from shiq.errors import UsageError
 
 #: What a conflict does: it stands in the way; it is told; it is told in the JSON file and with -v alone; somebody answers for it.
 FAIL, WARN, INFO, WAIVED, KNOWN = "fail", "warn", "info", "waived", "known"
@@ -98,36 +95,19 @@ class Policy:
 def read_policy(file: Path, today: date) -> Policy:
     """The policy in a TOML or JSON file, as of ``today``. Raises: InputError where the file cannot be read, UsageError where it
     says something that is not known."""
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}", "Name a file that can be read.") from error
-    try:
-        found = json.loads(data) if file.suffix.lower() == ".json" else _toml(file, data)
-        if not isinstance(found, dict):
-            raise ValueError("not a table of keys and values")
-    except ValueError as error:
-        raise UsageError(f"{file}: {error}", "Mend it: docs/GATE.md shows what a policy says.") from error
-    return policy_of(found, today, str(file), hashlib.sha256(data).hexdigest())
-
-
-def _toml(file: Path, data: bytes) -> Any:
-    if sys.version_info < (3, 11):
-        raise UsageError(f"{file}: TOML is read with Python 3.11 or newer", "Write the same as JSON (.json).")
-    import tomllib
-
-    return tomllib.loads(data.decode("utf-8"))
+    found, digest = read_tables(file, "docs/GATE.md")
+    return policy_of(found, today, str(file), digest)
 
 
 def policy_of(found: Mapping[str, Any], today: date, source: str = "policy", digest: str = "") -> Policy:
     """The policy that ``found`` says. Raises: UsageError for unknown keys and values, with the nearest known one."""
-    _known(source, found, _OF_POLICY)
+    only(source, found, _OF_POLICY)
     severity = found.get("severity", {})
     waivers = found.get("waiver", [])
     if not isinstance(severity, dict) or not isinstance(waivers, list):
         raise UsageError(f"{source}: severity is a table, waiver is a list of tables", "Write [severity] and [[waiver]].")
     for name, value in severity.items():
-        _known(f"{source}: severity of {name}", [value], SEVERITIES)
+        only(f"{source}: severity of {name}", [value], SEVERITIES)
     made = tuple(_waiver(f"{source}: waiver {i}", waiver) for i, waiver in enumerate(waivers, 1))
     return Policy(dict(severity), made, today, f"{digest} {today}" if waivers else digest)
 
@@ -135,7 +115,7 @@ def policy_of(found: Mapping[str, Any], today: date, source: str = "policy", dig
 def _waiver(place: str, found: object) -> Waiver:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[waiver]], and its keys below.")
-    _known(place, found, _OF_WAIVER)
+    only(place, found, _OF_WAIVER)
     lacking = [name for name in ("owner", "reason", "expires") if not found.get(name)]
     if lacking:
         raise UsageError(f"{place}: lacks {', '.join(lacking)}", "A waiver names who answers for it, why, and until when.")
@@ -145,14 +125,7 @@ def _waiver(place: str, found: object) -> Waiver:
     texts = {name: found[name] for name in ("owner", "reason", *named) if name != "triples"}
     if not all(isinstance(text, str) for text in texts.values()):
         raise UsageError(f"{place}: owner, reason, pattern and rule are texts", 'Write them as "…".')
-    return Waiver(**texts, expires=_day(place, found["expires"]), triples=_triples(place, found.get("triples", [])))
-
-
-def _day(place: str, value: object) -> date:
-    try:
-        return value if type(value) is date else date.fromisoformat(str(value.date() if isinstance(value, datetime) else value))
-    except ValueError:
-        raise UsageError(f"{place}: expires is no day: {value!r}", "Write it as 2027-01-31.") from None
+    return Waiver(**texts, expires=day_of(place, found["expires"]), triples=_triples(place, found.get("triples", [])))
 
 
 def _triples(place: str, found: object) -> frozenset[Triple]:
@@ -167,10 +140,3 @@ def _triples(place: str, found: object) -> frozenset[Triple]:
             raise UsageError(f"{place}: not a triple: {text} ({error})", "Write it as it stands in the batch.") from None
         triples |= {triple} if triple else set()
     return frozenset(triples)
-
-
-def _known(place: str, names: Iterable[object], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), list(known), 1, 0)[0]
-            raise UsageError(f"{place}: {name!r} is not known", f"Did you mean {near!r}? Known: {', '.join(known)}.")

@@ -91,6 +91,8 @@ def _figures(report: Report) -> list[str]:
     seconds = sum(s.get("seconds", {}).values())
     said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; "
     said += f"{seconds:,.1f} s; {e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
+    if e.get("known"):
+        said += f"; known: {', '.join(f'{n:,} {kind}' for kind, n in e['known'].items())}"
     return ["", "<sub>" + "; ".join([*given, _text(said)]) + "</sub>"]
 
 

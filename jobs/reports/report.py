@@ -165,7 +165,7 @@ def report_of(document: Mapping[str, Any]) -> Report:
         document.get("decision", ""),
         conflicts,
         Explained([conflict_of(c) for c in conflicts], document.get("labels", {})),
-        tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"]),
+        tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"] if not x.get("known")),
         tuple(map(_aside, document.get("set_aside", ()))),
         tuple(map(_aside, document.get("tolerated", ()))),
         tuple(document.get("identities") or ()),
@@ -214,7 +214,7 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),
-        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE and not raw.get("agreed"),
+        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE and not (raw.get("agreed") or raw.get("known")),
     )
 
 

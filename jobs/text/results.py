@@ -10,7 +10,7 @@ from jobs.text.amounts import count
 from shiq.conflict import Conflict
 from shiq.place import Place
 from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict
+from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
     from shiq.explanation import Group
@@ -30,6 +30,8 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     lines = [result.verdict.value.upper()]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
+    if known := known_counts(result.evidence.leftovers):
+        lines += [f"  known, and left out of account: {', '.join(f'{n:,} {kind}' for kind, n in known.items())}"]
     if result.verdict is Verdict.INCONSISTENT:
         lines += _conflicts(result, verbose)
     lines += leftover_lines(result.evidence, verbose)
@@ -136,17 +138,20 @@ def leftovers_text(
             standing = " (for information)"
         elif leftover.agreed and kind not in fail_on:
             standing = " (of the base, allowed when it was certified)"
+        elif leftover.known and kind not in fail_on:
+            standing = " (known)"
         kinds[kind, standing] += leftover.count
     parts = [f"{number:,} {kind}{standing}" for (kind, standing), number in sorted(kinds.items())]
     lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
-    shown = leftovers if verbose else leftovers[:SHOWN]
+    new = [leftover for leftover in leftovers if verbose or not leftover.known]
+    shown = new if verbose else new[:SHOWN]
     for leftover in shown:
         times = f" × {leftover.count:,}" if leftover.count > 1 else ""
         # Where there is no line to look at, the text is all that says what is meant.
         text = f": {leftover.text}" if leftover.text and not leftover.line else ""
         lines.append(f"  {safe(str(leftover))}{times}{safe(text)}")
-    if len(shown) < len(leftovers):
-        lines.append(f"  … {len(leftovers) - len(shown):,} more: -v shows them.")
+    if len(shown) < len(new):
+        lines.append(f"  … {len(new) - len(shown):,} more: -v shows them.")
     return lines
 
 

@@ -17,7 +17,7 @@ from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, Leftover, Verdict, stands_in_the_way
+from shiq.verdict import INFORMATIVE, Leftover, Verdict, blocks
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
 Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
@@ -35,7 +35,7 @@ def result_of(
     """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it."""
     add_set = found.add_set
     places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
-    everything = (*base.leftovers, *leftovers)
+    everything = options.known.marked((*base.leftovers, *leftovers))
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
         verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
@@ -96,7 +96,7 @@ def refuted_result(
             options.engine,
             options.reasoner,
             ledger,
-            (*base.leftovers, *leftovers),
+            options.known.marked((*base.leftovers, *leftovers)),
             tuple(sorted(options.allow)),
             base.certificate,
             fail_on=tuple(sorted(options.fail_on)),
@@ -116,13 +116,12 @@ def _verdict(
         reasons.append(_not_certified(base))
     open_kinds = Counter[str]()
     for leftover in leftovers:
-        allowed = options.allow | {leftover.kind} if leftover.agreed else options.allow
-        if stands_in_the_way(leftover.kind, allowed, options.fail_on):
+        if blocks(leftover, options.allow, options.fail_on):
             open_kinds[leftover.kind] += leftover.count
     for kind, count in sorted(open_kinds.items()):
-        first = next(x for x in leftovers if x.kind == kind and not (x.agreed and kind not in options.fail_on))
+        first = next(x for x in leftovers if x.kind == kind and blocks(x, options.allow, options.fail_on))
         asked = kind in INFORMATIVE or kind in options.fail_on
-        way_out = "asked for by --fail-on" if asked else f"--allow {kind} if that is meant"
+        way_out = "asked for by --fail-on" if asked else f"--known or --allow {kind} if that is meant"
         reasons.append(f"{count:,} × {kind}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")

@@ -7,11 +7,13 @@ import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.abox import ABox
 from shiq.errors import UsageError
+from shiq.known import Known
 from shiq.verdict import KINDS, UNINTERPRETED
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
+#: What reads a file of known leftovers.
+KNOWN = "jobs.known:read_known"
+
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
 
@@ -53,7 +58,7 @@ class Options:
     looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained;
     ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
     ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
-    explaining, not the check."""
+    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -73,6 +78,7 @@ class Options:
     verdict_only: bool = False
     explain_seconds: float | None = EXPLAIN_SECONDS
     certain: Callable[[Result], object] | None = None
+    known: Known = field(default_factory=Known)
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -103,7 +109,16 @@ class Options:
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments for `Options`, of those of a public call."""
-    return {**settings, "allow": frozenset(settings.get("allow", ())), "fail_on": frozenset(settings.get("fail_on", ()))}
+    sets = {name: frozenset(settings.get(name, ())) for name in ("allow", "fail_on")}
+    return {**settings, **sets, "known": known_of(settings.get("known"))}
+
+
+def known_of(value: Known | str | Path | None) -> Known:
+    """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
+    if value is None or isinstance(value, Known):
+        return value or Known()
+    found: Known = load(KNOWN)(Path(value))
+    return found
 
 
 def _known(value: str, among: Iterable[str], what: str) -> None:

@@ -51,6 +51,8 @@ def _decided(report: Report) -> list[tuple[str, str]]:
     found += [("not decided", why) for why in e.get("undecided", ())[:5]]
     if e.get("allowed"):
         found.append(("left out of account, as asked", ", ".join(e["allowed"])))
+    if e.get("known"):
+        found.append(("known, and answered for", ", ".join(f"{n:,} {kind}" for kind, n in e["known"].items())))
     found += [("also", note) for note in e.get("notes", ())]
     if e.get("run"):
         found.append(("run", str(e["run"])))
