@@ -16,7 +16,7 @@ from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.conflict import Conflict
-from shiq.explanation import Labels, group, manchester, sentence
+from shiq.explanation import Explained, Labels, Pattern, group, manchester, sentence, told_apart
 from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import axiom_of, line_of
 from shiq.explanation.proof import prove
@@ -152,6 +152,58 @@ def test_patterns_do_not_depend_on_names_or_order() -> None:
         shuffled = rng.sample(axioms, 2)
         ids.add(group([Conflict(tuple(renamed[:cut]), tuple(renamed[cut:]), tuple(shuffled))])[0].pattern.id)
     assert len(ids) == 1
+
+
+def test_two_causes_never_share_a_title() -> None:
+    course, research = (f"DisjointClasses(:Person :Work) SubClassOf(:{name} :Work)" for name in ("Course", "Research"))
+    age = "DataPropertyRange(:age xsd:integer)"
+    found = [
+        conflict(course, "ClassAssertion(:Person :x) ClassAssertion(:Course :x)"),
+        conflict(research, "ClassAssertion(:Person :x) ClassAssertion(:Research :x)"),
+        conflict(course, "ClassAssertion(:Person :x) ClassAssertion(:Course :y) SameIndividual(:x :y)"),
+        conflict(age, 'DataPropertyAssertion(:age :x "old")'),
+        conflict(age, 'DataPropertyAssertion(:age :x "1.5"^^xsd:decimal)'),
+        conflict("DisjointClasses(:Person :Stone)", "ClassAssertion(:Person :x) ClassAssertion(:Stone :x)"),
+    ]
+    titles = [Explained(found).pattern(i).title for i in range(len(found))]
+    assert titles == [
+        "both Person and Work (Course, 2 facts)",
+        "both Person and Work (Research)",
+        "both Person and Work (Course, 3 facts)",
+        "“age”: not a whole number (Something has a text as its “age”)",
+        "“age”: not a whole number (Something has a number as its “age”)",
+        "both Person and Stone",
+    ]
+    for order in list(permutations(range(len(found))))[::40]:
+        again = group([found[i] for i in order])
+        assert [g.pattern.title for g in again] == [titles[i] for i in order]
+    assert group(found[:1])[0].pattern.title == "both Person and Work"
+
+
+def test_titles_of_random_patterns_are_told_apart() -> None:
+    dice = random.Random(3)
+    for _ in range(300):
+        made = [
+            Pattern(
+                f"conflict-{i:08x}",
+                "",
+                dice.choice(["contradiction", "x (A)", "x", "long " * 60]),
+                (),
+                (),
+                dice.choice(["It is. It is not.", "It is; it was, too.", ""]),
+                tuple(sorted(dice.sample("ABCD", dice.randrange(3)))),
+                dice.randrange(3),
+            )
+            for i in range(dice.randrange(1, 9))
+        ]
+        told = told_apart([*made, made[0]])
+        assert [p.id for p in told] == [p.id for p in (*made, made[0])]
+        assert len({p.title[:150] for p in told}) == len(made)
+        shuffled = dice.sample(made, len(made))
+        assert {p.id: p.title for p in told_apart(shuffled)} == {p.id: p.title for p in told}
+        for before, after in zip(made, told):
+            if sum(p.title == before.title for p in made) == 1 and "x" not in before.title:
+                assert after.title == before.title or before.title.startswith("long")
 
 
 def test_canonical_rows_of_look_alikes() -> None:

@@ -30,6 +30,7 @@ from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
+from shiq.explanation import told_apart
 from shiq.result import Result
 from shiq.verdict import Verdict
 
@@ -270,7 +271,7 @@ class _Gating:
             reason,
             self.rounds,
             tuple(beside[i] for i in sorted(beside)),
-            tuple(found.patterns),
+            tuple(told_apart(found.patterns)),
             tuple(found.sentences),
             tuple(found.judgements),
             self.identities,

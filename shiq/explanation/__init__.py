@@ -13,5 +13,6 @@ from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.patterns import Pattern
 from shiq.explanation.plainly import plainly
+from shiq.explanation.titles import told_apart
 
-__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "plainly", "sentence"]
+__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "plainly", "sentence", "told_apart"]

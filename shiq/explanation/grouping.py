@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
 from shiq.explanation.patterns import Form, Key, Pattern, Told, form_of, told_of
+from shiq.explanation.titles import told_apart
 
 if TYPE_CHECKING:
     from shiq.conflict import Conflict
@@ -53,10 +54,11 @@ class Explained:
             self._forms.append(form)
             if form.key not in self._told:
                 self._told[form.key] = told_of(conflict, self.labels)
+        self._patterns = {p.id: p for p in told_apart([told.pattern for told in self._told.values()])}
 
     def pattern(self, place: int) -> Pattern:
-        """The pattern of the conflict at ``place``."""
-        return self._told[self._forms[place].key].pattern
+        """The pattern of the conflict at ``place``; no other one has its title."""
+        return self._patterns[self._told[self._forms[place].key].pattern.id]
 
     def sentence(self, place: int) -> str:
         """The conflict at ``place`` in plain English, with its own individuals."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 #: Equal for conflicts with one story.
 Key: TypeAlias = Hashable
 
+_IRI = re.compile(r"<([^<>\s]*)>")
 _PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -51,7 +52,8 @@ class Pattern:
     """``id``: stable over runs, "<rule or 'conflict'>-<8 hex digits of a hash of the canonical text>"; ``rule``: the OWL 2 RL
     rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where none fits; ``title``: few words, for a row of a table;
     ``axioms``: functional syntax, sorted; ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English,
-    in general.
+    in general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it takes, for what tells it from
+    others (`shiq.explanation.titles.told_apart`).
 
     Which assertions were inserted and which were there does not count, so that a pattern met tonight is the one of old data.
     """
@@ -62,6 +64,8 @@ class Pattern:
     axioms: tuple[str, ...]
     manchester: tuple[str, ...]
     sentence: str
+    names: tuple[str, ...] = ()
+    facts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ def told_of(conflict: Conflict, labels: Labels) -> Told:
         core,
         tuple(manchester(axiom, labels) for axiom in core),
         _general(in_general, core_values, proof_of_cause, labels),
+        tuple(sorted({labels.of(iri) for text in core for iri in _IRI.findall(text)})),
+        len(in_general),
     )
     literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
     names = Names(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))

@@ -1,6 +1,12 @@
-"""Few words for what is wrong in a proof, for a row of a table."""
+"""Few words for what is wrong in a proof, for a row of a table; no two causes that are told together have the same."""
 
 from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from shiq.explanation.labels import Labels
 from shiq.explanation.phrases import a, property_name, range_noun
@@ -16,6 +22,14 @@ from shiq.model import (
     NegativeObjectPropertyAssertion,
     ObjectPropertyAssertion,
 )
+
+if TYPE_CHECKING:
+    from shiq.explanation.patterns import Pattern
+
+T = TypeVar("T")
+
+#: Names that a title is told apart by, letters of a sentence that does it, and those by which titles have to differ.
+_NAMES, _LETTERS, _SEEN = 3, 80, 150
 
 
 def title(proof: Proof | None, core: Assertion | None, labels: Labels) -> str:
@@ -81,3 +95,57 @@ def _what(proof: Proof, labels: Labels) -> str:
     if last.cases:
         return "no case is possible"
     return f"too many {name}" if name else "contradiction"
+
+
+# --- telling them apart -----------------------------------------------------------------------------
+
+
+def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
+    """``patterns``, in their order, with a title for each id that no other id has. It follows from what they are, not from their
+    order: the names that others do not have, how many facts it takes, what is said of it alone, and where all of that is the same
+    its id."""
+    by_id = {p.id: p for p in reversed(patterns)}
+    ids = sorted(by_id)
+    found = {id: by_id[id].title for id in ids}
+    for alike in _classes(ids, found.__getitem__):
+        for id, more in _telling([by_id[id] for id in alike]).items():
+            found[id] += f" ({', '.join(more)})" if more else ""
+    seen = Counter(title[:_SEEN] for title in found.values())
+    found = {id: title if seen[title[:_SEEN]] == 1 else f"{id}: {title}" for id, title in found.items()}
+    return [replace(by_id[p.id], title=found[p.id]) for p in patterns]
+
+
+def _telling(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
+    """By id what tells ``patterns`` apart, as far as one thing after the other does."""
+    found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
+    for said in (_own_names, _facts, _own_words):
+        for alike in _classes(patterns, lambda p: found[p.id]):
+            for p, more in zip(alike, said(alike)):
+                found[p.id] += (more,) if more else ()
+    return found
+
+
+def _own_names(patterns: Sequence[Pattern]) -> Iterable[str]:
+    shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
+    return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
+
+
+def _facts(patterns: Sequence[Pattern]) -> Iterable[str]:
+    differ = len({p.facts for p in patterns}) > 1
+    return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
+
+
+def _own_words(patterns: Sequence[Pattern]) -> Iterable[str]:
+    said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
+    times = Counter(part for parts in said for part in set(parts))
+    for parts in said:
+        own = next((part.rstrip(".;,") for part in parts if times[part] == 1), "")
+        yield own if len(own) <= _LETTERS else f"{own[: _LETTERS - 1]}…"
+
+
+def _classes(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
+    """The values that are alike ``by`` something and not alone, in their order."""
+    found: dict[Hashable, list[T]] = {}
+    for value in values:
+        found.setdefault(by(value), []).append(value)
+    return [alike for alike in found.values() if len(alike) > 1]
