@@ -89,7 +89,7 @@ def lint(
             progress(f"reading {source}", done, 0)
 
     read = read_ontology(list(ontology), progress=reading)
-    ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read.tbox)]
+    ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
     assertions = len(read.abox)
     if data:
         own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms}

@@ -115,7 +115,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         clock = Clock()
         ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
         clock.stage("reading")
-        leftovers = (*ontology.leftovers, *empty_tbox(ontology.tbox))
+        leftovers = (*ontology.leftovers, *empty_tbox(ontology))
         options = replace(options, allow=options.allow | {"empty-tbox"})
         return certify_base(ontology, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
 
@@ -183,7 +183,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         given = assertions_of(sources_of(abox), ontology, options, "a")
         clock.stage("reading")
         given_abox, aside = well_typed(given.abox, options)
-        of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology.tbox)), (*given.leftovers, *aside)
+        of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
         ledger = Counter(ontology.ledger) + Counter(given.ledger)
         asides: tuple[Aside, ...] = ()
         if repair:

@@ -116,6 +116,27 @@ def test_last_steps_have_the_rule_of_the_profile(rule: str, axioms: str, asserti
         assert text.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            (f"<urn:v#x> <{OWL}differentFrom> <urn:v#x> .",),
+            "Tonight's data says that x is not itself. But nothing differs from itself.",
+        ),
+        (
+            (f"<urn:v#x> <{OWL}differentFrom> <urn:v#y> .", f"<urn:v#x> <{OWL}sameAs> <urn:v#y> ."),
+            "Tonight's data says that x and y are two different things and x and y are one and the same. "
+            "But they are recorded as two different things.",
+        ),
+    ],
+)
+def test_what_differs_from_itself_gets_a_whole_sentence(lines: tuple[str, ...], expected: str) -> None:
+    found = Conflict(lines, (), ())
+    assert sentence(found) == expected
+    (one,) = group([found])
+    assert (one.pattern.rule, "; but" in one.pattern.sentence) == ("eq-diff1", False)
+
+
 def test_a_sentence_says_who_and_where_from() -> None:
     found = conflict("DisjointClasses(:Wellbore :Company)", "ClassAssertion(:Wellbore :w7)", "ClassAssertion(:Company :w7)")
     expected = "w7 is recorded as a Wellbore (tonight's data) and as a Company (already known), but nothing can be both."

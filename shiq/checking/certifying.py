@@ -42,7 +42,7 @@ def certified(
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
     leftovers = (*ontology.leftovers, *given.leftovers)
     if require_axioms:
-        leftovers += empty_tbox(ontology.tbox)
+        leftovers += empty_tbox(ontology)
     result = certify_base(
         ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
     )
@@ -157,7 +157,7 @@ def index_far(tbox: object, abox: object, store: Path, options: Options, repair:
     clock.stage("reading the TBox")
 
     def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
-        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology.tbox))
+        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         ledger = Counter(ontology.ledger) + Counter(counts)
@@ -229,7 +229,7 @@ def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
             "Name an ontology file, not one of data; --allow empty-tbox if that is meant.",
         )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
-    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology.tbox), *unsaid))
+    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
     return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a"))
 
 

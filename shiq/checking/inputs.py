@@ -13,7 +13,7 @@ from shiq.checking.blank_nodes import told_by_label
 from shiq.checking.options import Options
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
-from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion
 from shiq.ntriples import assertion_lines
 from shiq.place import nowhere
 from shiq.rdf import read_assertions, read_ontology
@@ -92,11 +92,12 @@ def on_reading(options: Options) -> Callable[[str, int], None] | None:
     return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
 
 
-def empty_tbox(tbox: TBox) -> tuple[Leftover, ...]:
-    """The leftover for a TBox without axioms."""
-    if tbox.axioms:
+def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
+    """The leftover for a TBox without axioms, which names what it was read from."""
+    if ontology.tbox.axioms:
         return ()
-    return (Leftover("empty-tbox", "the TBox has no axioms: nothing could ever be refuted", hint="is it the right file?"),)
+    message = "the TBox has no axioms: nothing could ever be refuted"
+    return (Leftover("empty-tbox", message, ", ".join(ontology.sources), hint="is it the right file?"),)
 
 
 def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:

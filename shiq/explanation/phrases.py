@@ -342,6 +342,8 @@ def fact(value: Assertion, names: Names, labels: Labels) -> str:
             return f"{of(subject)} does not have {names.literal(literal)} as its {some_name(property, labels)}"
         case SameIndividual(first, second):
             return f"{of(first)} and {of(second)} are one and the same"
+        case DifferentIndividuals(first, second) if first == second:
+            return f"{of(first)} is not itself"
         case DifferentIndividuals(first, second):
             return f"{of(first)} and {of(second)} are two different things"
     raise TypeError(value)

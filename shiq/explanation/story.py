@@ -31,6 +31,7 @@ from shiq.model import (
 TONIGHT, KNOWN = "Tonight's data says that", "It is already known that"
 
 _INCLUSIONS = ("cax-sco", "cax-eqc1")
+_DIFFER = "but they are recorded as two different things"
 
 
 def told(
@@ -175,11 +176,15 @@ class _Story:
             case _, (SameIndividual() as same, DifferentIndividuals() as different):
                 said_so = _original(different, steps)
                 alike = self._fact(SameIndividual(said_so.first, said_so.second))
-                differ = "but they are recorded as two different things"
                 if same in steps and steps[same].premises and said_so == different:
-                    return [differ]
+                    return [_DIFFER]
                 lead = f"{because}, so " if because else "so "
-                return [differ if said_so == different else f"{lead}{alike}, {differ}"]
+                return [_DIFFER if said_so == different else f"{lead}{alike}, {_DIFFER}"]
+            case _, (DifferentIndividuals() as different,):
+                said_so = _original(different, steps)
+                alike = self._fact(SameIndividual(said_so.first, said_so.second))
+                lead = f"{because}, so " if because else "so "
+                return ["but nothing differs from itself" if said_so.first == said_so.second else f"{lead}{alike}, {_DIFFER}"]
             case "dt-not-type", (DataPropertyAssertion() as data, *rest):
                 return [self._wrong_value(data, rest, last, because)]
             case _, (DataPropertyAssertion(property, x, first), DataPropertyAssertion(_, _, second)) if last.rule == "prp-fp":
@@ -200,7 +205,7 @@ class _Story:
         links = [f for f in about if isinstance(f, ObjectPropertyAssertion | DataPropertyAssertion)]
         end = f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}" if links else "but that is not so"
         lead = because or "; ".join(limits)
-        return [f"{lead}; {end}"]
+        return [f"{lead}; {end}" if lead else end]
 
     def _wrong_value(self, data: DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)

@@ -110,7 +110,7 @@ def index(
         return issued
 
     def leftovers(read: Read) -> tuple[Leftover, ...]:
-        return (*ontology.leftovers, *read.leftovers, *empty_tbox(ontology.tbox))
+        return (*ontology.leftovers, *read.leftovers, *empty_tbox(ontology))
 
     settings = Settings(
         reasoner=options.reasoner,
