@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from shiq.model import Assertion
+    from shiq.verdict import Leftover
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,6 +29,15 @@ class Place:
 
 #: Looks up where assertions were read; every place of each, in the order read.
 Places: TypeAlias = Callable[[Iterable["Assertion"]], Mapping["Assertion", tuple[Place, ...]]]
+
+
+#: Gives each of the things that were not interpreted with every place that it stands for.
+LeftAt: TypeAlias = Callable[[], Iterable[tuple["Leftover", tuple[Place, ...]]]]
+
+
+def nothing_left() -> tuple[()]:
+    """What there is of that where everything was interpreted."""
+    return ()
 
 
 def nowhere(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shiq.abox import ABox
 from shiq.model import TBox
-from shiq.place import Places, nowhere
+from shiq.place import LeftAt, Places, nothing_left, nowhere
 from shiq.verdict import Leftover
 
 
@@ -22,7 +22,8 @@ class Reading:
     ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are needed); the rest is in
     ``leftovers``.
     ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
-    ``places``: where the assertions were read, for as long as the reading is kept.
+    ``places``: where the assertions were read, for as long as the reading is kept; ``left_at``: where each of the leftovers was,
+    those too of which ``leftovers`` only says how many there are.
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 
@@ -34,3 +35,4 @@ class Reading:
     ontologies: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     places: Places = nowhere
+    left_at: LeftAt = nothing_left

@@ -13,7 +13,7 @@ from abox_ops.raw_conflict import RawConflict
 from shiq.abox import ABox
 from shiq.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
-from shiq.place import Place, Places, nowhere
+from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
 from shiq.result import PulledIn
 from shiq.verdict import Leftover, Verdict
 
@@ -61,7 +61,7 @@ class Sized(Protocol):
 @dataclass(frozen=True)
 class Batch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
-    deletions."""
+    deletions; ``left_at``: where what was not interpreted of its insertions stands."""
 
     insertions: ABox
     deletions: ABox
@@ -69,6 +69,7 @@ class Batch:
     ledger: Mapping[str, int]
     places: Places = nowhere
     deleted_at: Places = nowhere
+    left_at: LeftAt = nothing_left
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from shiq.datatypes import DataTheory, IllTyped
 from shiq.errors import InputError
 from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion
 from shiq.ntriples import assertion_lines
-from shiq.place import nowhere
+from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.verdict import Leftover
@@ -31,7 +31,7 @@ def sources_of(given: object) -> list[object]:
 def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
     """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
     reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed)
-    return replace(reading, places=nowhere)
+    return replace(reading, places=nowhere, left_at=nothing_left)
 
 
 def catalog_of(options: Options) -> Catalog | None:
@@ -54,7 +54,7 @@ def assertions_of(sources: list[object], ontology: Reading, options: Options, sc
             catalog=catalog_of(options),
         )
     if scope == "a":
-        reading = replace(reading, places=nowhere)  # the columns of a base need not be held on to
+        reading = replace(reading, places=nowhere, left_at=nothing_left)  # the columns of a base need not be held on to
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):
@@ -77,6 +77,7 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
         ledger,
         added.places,
         removed.places,
+        added.left_at,
     )
 
 

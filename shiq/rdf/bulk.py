@@ -239,13 +239,15 @@ def _misspelt(triples: Triples) -> Flags:
 # --- leftovers -----------------------------------------------------------------------------------
 
 
-def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, int, int]]:
-    """(key, first row, number of rows) for each key, in the order first met."""
+def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
+    """The rows of each key, in the order first met."""
     if not len(rows):
         return
-    found, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    for j in np.argsort(first):
-        yield int(found[j]), int(rows[first[j]]), int(counts[j])
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    parts = np.split(rows[order], starts[1:])
+    for j in sorted(range(len(parts)), key=lambda j: int(parts[j][0])):
+        yield int(keys[order[starts[j]]]), parts[j]
 
 
 def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) -> Iterable[Leftover]:
@@ -254,17 +256,17 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
-    for term, row, count in _groups(of_class, values[of_class]):
-        yield _unknown_name(triples, "class", term, row, count, near_class)
+    for term, some in _groups(of_class, values[of_class]):
+        yield _unknown_name(triples, "class", term, some, near_class)
     of_property = rows[~types[rows]]
     near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
-    for term, row, count in _groups(of_property, predicates[of_property]):
-        yield _unknown_name(triples, "property", term, row, count, near_property)
+    for term, some in _groups(of_property, predicates[of_property]):
+        yield _unknown_name(triples, "property", term, some, near_property)
 
 
-def _unknown_name(triples: Triples, what: str, term: int, row: int, count: int, near: NearMisses) -> Leftover:
+def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
     message, hint = unknown_name(what, str(triples.terms[term]), near)
-    return triples.leftover("undeclared", message, row, hint=hint, count=count)
+    return triples.leftover("undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows)
 
 
 def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
@@ -277,22 +279,23 @@ def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
 def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.int8], on_axiom: Flags) -> Iterable[Leftover]:
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
-    for term, row, count in _groups(of_class, values[of_class]):
-        yield triples.leftover("malformed", f"the datatype <{triples.terms[term]}> as type of an individual", row, count=count)
+    for term, some in _groups(of_class, values[of_class]):
+        message = f"the datatype <{triples.terms[term]}> as type of an individual"
+        yield triples.leftover("malformed", message, int(some[0]), count=len(some), rows=some)
     of_property = rows[~types[rows]]
-    for term, row, count in _groups(of_property, predicates[of_property]):
-        iri = triples.terms[term]
+    for term, some in _groups(of_property, predicates[of_property]):
+        iri, row = triples.terms[term], int(some[0])
         if on_axiom[row]:
             message = f"<{iri}> is no annotation property, but stands at an axiom"
         elif kind[row] == _OBJECT:
             message = f"a literal as value of the object property <{iri}>"
         else:
             message = f"an individual as value of the data property <{iri}>"
-        yield triples.leftover("malformed", message, row, count=count)
+        yield triples.leftover("malformed", message, row, count=len(some), rows=some)
 
 
 def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
     subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
-    for term, row, count in _groups(rows, np.where(misspelt[values], values, subjects)):
+    for term, some in _groups(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
-        yield unknown_word(found.datatype if isinstance(found, Literal) else found, triples, row, count)
+        yield unknown_word(found.datatype if isinstance(found, Literal) else found, triples, some.tolist(), len(some))

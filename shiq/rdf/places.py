@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from shiq.place import Place
 from shiq.rdf.bulk import column
 from shiq.rdf.triples import Term, Triples
 from shiq.rdf.vocabulary import TYPE
+from shiq.verdict import Leftover
 
 Ids: TypeAlias = tuple[int, int, int]
 
@@ -38,6 +39,19 @@ def plain_triple(assertion: Assertion) -> tuple[str, str, Term] | None:
         case DataPropertyAssertion(property, subject, literal):
             return subject, property.iri, literal
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class LeftPlaces:
+    """See `shiq.place.LeftAt`: ``leftovers`` of reading ``triples``."""
+
+    triples: Triples
+    leftovers: Sequence[Leftover]
+
+    def __call__(self) -> Iterator[tuple[Leftover, tuple[Place, ...]]]:
+        for leftover in self.leftovers:
+            rows = self.triples.told.get(leftover, ())
+            yield leftover, tuple(Place(*self.triples.place(row)) for row in rows) or (Place(leftover.source, leftover.line),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
-from shiq.rdf.places import ReadPlaces
+from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
@@ -247,17 +247,19 @@ class _Reader:
             {item.value: graph.rows[item.main] for item in reversed(mapping.assertions)},
             {item.value: (Place(item.source, item.line),) for item in self.loaded.assertions},
         )
+        left = (*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers)
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
             counts.update(ledger)
         return Reading(
             tbox,
             _abox(self.triples, bulk, inside),
-            tuple(capped((*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers))),
+            tuple(capped(left)),
             +counts,
             tuple(self.loaded.sources),
             self.ontologies,
             places=places,
+            left_at=LeftPlaces(self.triples, left),
         )
 
 

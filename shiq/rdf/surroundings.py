@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shiq.model import OWL, Literal
@@ -65,13 +65,13 @@ def _misspelt(graph: Graph, triples: Triples, found: Surroundings) -> None:
             by_word[word].append(i)
     for word, indexes in by_word.items():
         count = graph.assign(indexes, "leftover:unknown-vocabulary")
-        found.leftovers.append(unknown_word(word, triples, graph.rows[indexes[0]], count))
+        found.leftovers.append(unknown_word(word, triples, [graph.rows[i] for i in indexes], count))
 
 
-def unknown_word(word: str, triples: Triples, row: int, count: int) -> Leftover:
+def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int) -> Leftover:
     near = nearest_known(word)
     hint = f"did you mean {near}?" if near else ""
-    return triples.leftover("unknown-vocabulary", f"there is no {shown(word)}", row, hint=hint, count=count)
+    return triples.leftover("unknown-vocabulary", f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
 
 
 def _reified(graph: Graph, triples: Triples, main: int, found: Surroundings) -> None:
@@ -104,7 +104,8 @@ def _rules(graph: Graph, triples: Triples, found: Surroundings) -> None:
         count = graph.assign(indexes, "leftover:outside-shiq")
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
         message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
-        found.leftovers.append(triples.leftover("outside-shiq", message, graph.rows[indexes[0]], count=count))
+        rows = [graph.rows[i] for i in indexes]
+        found.leftovers.append(triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows))
 
 
 def check_imports(graph: Graph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:

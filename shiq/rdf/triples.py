@@ -29,7 +29,7 @@ class Triples:
 
     ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
     row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
-    rows."""
+    rows. ``told``: the rows that leftovers stand for, where these are several."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
@@ -42,6 +42,7 @@ class Triples:
     graph: array[int] = field(default_factory=lambda: array("i"))
     keys: dict[int, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    told: dict[Leftover, list[int]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _owners: list[int] = field(default_factory=list)
 
@@ -127,9 +128,15 @@ class Triples:
         subject, predicate, value = (self.terms[column[row]] for column in (self.subject, self.predicate, self.object))
         return triple_text(subject, predicate, value)
 
-    def leftover(self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1) -> Leftover:
+    def leftover(
+        self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1, rows: Sequence[int] = ()
+    ) -> Leftover:
+        """A leftover at ``row``; ``rows``: all that it stands for, if not this one alone."""
         source, line = self.place(row)
-        return Leftover(kind, message, source, line, self.text(row), hint, count)
+        made = Leftover(kind, message, source, line, self.text(row), hint, count)
+        if len(rows) > 1:
+            self.told.setdefault(made, []).extend(map(int, rows))
+        return made
 
 
 def triple_text(subject: Term, predicate: Term, value: Term) -> str:
