@@ -76,6 +76,14 @@ class PulledIn:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A module that was left undetermined: its individuals, and why."""
+
+    individuals: tuple[str, ...]
+    reason: str
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not interpreted (``leftovers``), which
@@ -141,7 +149,8 @@ class Result:
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
     holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
     terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
-    (`abox_ops.audit.Disagreement`), if an audit was asked for; ``why_pulled``: what pulled elements in, most first, if that was
+    (`abox_ops.audit.Disagreement`), if an audit was asked for; ``undecided``: the modules
+    that were left undetermined, of engines of this process; ``why_pulled``: what pulled elements in, most first, if that was
     asked for; ``ended``: whether this is the last word: not so while conflicts are still looked for, or where that was
     interrupted. The verdict stands in either case.
     """
@@ -158,6 +167,7 @@ class Result:
     committed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
 

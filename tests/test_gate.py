@@ -143,10 +143,22 @@ def test_lines_that_are_no_triples_are_set_aside(kg: Path) -> None:
     assert gate(kg, [*GOOD, *broken])[0] == 3
 
 
-def test_what_is_not_understood_refuses_the_batch(kg: Path) -> None:
-    code, good, _, said = gate(kg, [*GOOD, t("ann", "lieks", "tom")], "--mode", "split")
+def test_what_is_not_understood_refuses_the_batch_or_is_set_aside(kg: Path) -> None:
+    batch = [*GOOD, t("ann", "lieks", "tom")]
+    code, good, _, said = gate(kg, batch)
     assert (code, good, said["decision"], said["verdict"]) == (3, b"", "refused", "undetermined")
-    assert gate(kg, [*GOOD, t("ann", "lieks", "tom")], "--mode", "split", "--allow", "undeclared")[0] == 0
+    code, good, bad, said = gate(kg, batch, "--mode", "split")
+    assert (code, lines_of(good), lines_of(bad), said["decision"], said["verdict"]) == (
+        1,
+        GOOD,
+        batch[3:],
+        "split",
+        "undetermined",
+    )
+    row = {"kind": "undeclared", "reason": f"the TBox does not know the property <{PREFIX}lieks>"}
+    why = json.loads((kg.parent / "bad.nt.why.json").read_text())["set_aside"][0]
+    assert row.items() <= why.items() and f"<{PREFIX}likes>" in why["hint"]
+    assert gate(kg, batch, "--mode", "split", "--allow", "undeclared")[0] == 0
 
 
 def test_spelling_and_blank_nodes(kg: Path) -> None:
@@ -237,7 +249,7 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
 
 def test_messages_name_the_file_and_line_of_n_quads(kg: Path) -> None:
     batch = ["", "# quads", f"{a('ann', 'Cat')[:-2]} <urn:g> .", f"{t('ann', 'lieks', 'tom')[:-2]} <urn:g> ."]
-    code, _, _, said = gate(kg, batch, "--mode", "split", name="batch.nq")
+    code, _, _, said = gate(kg, batch, name="batch.nq")
     (leftover,) = said["result"]["evidence"]["leftovers"]  # type: ignore[index]
     assert (code, leftover["line"]) == (3, 4)
     assert leftover["source"].endswith("/batch.nq") and not Path(leftover["source"]).name.startswith("0-")

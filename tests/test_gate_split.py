@@ -196,6 +196,92 @@ def test_no_room_for_what_a_check_reads(store: Path, tmp_path: Path, monkeypatch
         gate(session, [str(tmp_path / "b.nt")], mode="split")
 
 
+# --- what is not understood, or not decided ---------------------------------------------------------
+
+
+def reasons(gated: Gated) -> dict[str, str]:
+    return {x.line.text: x.kind for x in gated.set_aside}
+
+
+NOT_UNDERSTOOD = {
+    t("ann", "lieks", "tom"): "undeclared",
+    t("bob", "lieks", "tom"): "undeclared",
+    a("ann", "Catt"): "undeclared",
+    t("ann", "likes", '"tom"'): "malformed",
+    t("ann", "age", "tom"): "malformed",
+    t("ann", owl("sameas"), "tom"): "unknown-vocabulary",
+    t("ann", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#typ>", "Cat"): "unknown-vocabulary",
+    t("Cat", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "Dog"): "tbox-axiom",
+    t("_:half", owl("sourceIndividual"), "ann"): "malformed",
+    t("_:open", f"{RDF}first>", "ann"): "unattached",
+    "nothing": "malformed",
+}
+
+
+@pytest.mark.parametrize("aside", ["all", "least"])
+def test_what_is_not_understood_is_set_aside(store: Path, tmp_path: Path, aside: str) -> None:
+    """Each line of it, with its kind; what contradicts only with such a line stays in."""
+    lines = [*NOT_UNDERSTOOD, *GOOD, a("rex", "Cat")]
+    random.Random(1).shuffle(lines)
+    gated = split(store, tmp_path, lines, aside=aside)
+    assert reasons(gated) == {**NOT_UNDERSTOOD, a("rex", "Cat"): "conflict"}
+    assert Counter(texts(gated)[0]) == Counter(GOOD) and is_consistent(store, gated, tmp_path)
+    assert (gated.exit_code, gated.verdict.value, gated.result.verdict.value) == (1, "inconsistent", "consistent")
+    told = gated_text(gated, verbose=True)
+    assert f"does not know the property <{PREFIX}lieks> (did you mean <{PREFIX}likes>?)" in told
+
+
+def test_more_than_is_shown_is_set_aside(store: Path, tmp_path: Path) -> None:
+    odd = [t(f"x{i}", f"p{i % 1500}", "tom") for i in range(3000)]
+    gated = split(store, tmp_path, [*odd, *GOOD])
+    assert (len(gated.set_aside), texts(gated)[0], gated.rounds) == (3000, GOOD, 1)
+
+
+def test_what_somebody_answers_for_is_let_in(store: Path, tmp_path: Path) -> None:
+    lines = [t("ann", "lieks", "tom"), *GOOD]
+    assert split(store, tmp_path, lines, allow=["undeclared"]).exit_code == 0
+
+
+def test_what_is_wrong_with_deletions_refuses(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.nt").write_text(t("ann", "lieks", "tom") + "\n")
+    (tmp_path / "b.nt").write_text("\n".join(GOOD))
+    with open_store(store) as session:
+        gated = gate(session, [str(tmp_path / "b.nt")], [str(tmp_path / "d.nt")], mode="split", reasoner="own")
+    assert (gated.exit_code, gated.decision) == (3, "refused") and "lieks" in gated.reason
+
+
+UNITS_TBOX = f"""Prefix(:=<{PREFIX}>)
+Ontology(
+Declaration(Class(:Cat)) Declaration(Class(:Dog)) Declaration(ObjectProperty(:likes)) Declaration(DataProperty(:lasts))
+Declaration(DataProperty(:weighs)) Declaration(DataProperty(:way)) Declaration(DataProperty(:size))
+Declaration(Datatype(:second)) Declaration(Datatype(:hour))
+DisjointClasses(:Cat :Dog) ObjectPropertyRange(:likes :Cat) DataPropertyRange(:lasts :second)
+DataPropertyRange(:weighs <http://www.w3.org/2001/XMLSchema#float>)
+DataPropertyRange(:way DataOneOf("LEFT-TO-RIGHT" "RIGHT-TO-LEFT" "REVERSIBLE"))
+DataPropertyRange(:size DataOneOf("small" "large"))
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("units")
+    (folder / "t.ofn").write_text(UNITS_TBOX)
+    (folder / "a.nt").write_text("\n".join(BASE[:2]) + "\n")
+    run("index", "--tbox", folder / "t.ofn", "--store", folder / "kg", folder / "a.nt", "--reasoner", "own", "-q")
+    return folder / "kg"
+
+
+def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
+    """A value of another unknown datatype than its range, and not what else is said of the same individual."""
+    hour = t("ann", "lasts", f'"2"^^<{PREFIX}hour>')
+    for lines in ([hour, *GOOD], [*GOOD[::-1], hour]):
+        gated = split(units, tmp_path, lines)
+        assert reasons(gated) == {hour: "undecided"}, gated.reason
+        assert Counter(texts(gated)[0]) == Counter(GOOD)
+        assert (gated.exit_code, gated.verdict.value) == (1, "undetermined")
+
+
 # --- the least --------------------------------------------------------------------------------------
 
 

@@ -14,9 +14,17 @@ from typing import Final
 from jobs.gate.lines import Line, key_of
 from shiq.model import OWL, RDF
 from shiq.rdf.bulk import is_for_graph
+from shiq.rdf.vocabulary import AXIOM_NODES, FILLERS, OPERATORS, REIFICATIONS, is_misspelt
 
 _TYPE: Final = RDF + "type"
 _OF_INDIVIDUALS: Final = {OWL + "sameAs", OWL + "differentFrom"}
+#: What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says something.
+_NODES: Final = REIFICATIONS | AXIOM_NODES
+_PARTS: Final = (
+    *("sourceIndividual", "assertionProperty", "targetIndividual", "targetValue", "members", "distinctMembers"),
+    *("annotatedSource", "annotatedProperty", "annotatedTarget", "onProperty"),
+)
+_OF_NODES: Final = OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
 
 
 class Blocks:
@@ -24,7 +32,7 @@ class Blocks:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._parent = list(range(len(lines)))
-        nodes = {_node(line, line.triple[0]) for line in lines if line.triple and _structures_subject(*line.triple[1:])}
+        nodes = {_node(line, line.triple[0]) for line in lines if line.triple and _structures_subject(*line.triple)}
         first: dict[Hashable, int] = {}
         for i, line in enumerate(lines):
             for key in _keys(line, nodes):
@@ -63,8 +71,9 @@ def _keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
     if not line.triple:
         return
     yield key_of(line)
-    for term in (line.triple[0], line.triple[2]):
-        if (node := _node(line, term)) in nodes and (term.startswith("_:") or is_structure(line)):
+    subject, predicate, value = line.triple
+    for term, is_own in ((subject, True), (value, False)):
+        if (node := _node(line, term)) in nodes and (term.startswith("_:") or _is_of_node(predicate, value, is_own)):
             yield node
 
 
@@ -73,12 +82,20 @@ def _node(line: Line, term: str) -> Hashable:
     return (line.file, term) if term.startswith("_:") else term
 
 
-def _structures_subject(predicate: str, value: str) -> bool:
+def _structures_subject(subject: str, predicate: str, value: str) -> bool:
     """Whether a triple is about its subject as a node of a structure, not as an individual."""
     iri = predicate[1:-1]
-    if iri in _OF_INDIVIDUALS or (iri == _TYPE and not value.startswith("<")):
+    if not subject.startswith("_:"):
+        return iri in _OF_NODES or (iri == _TYPE and value[1:-1] in _NODES)
+    if iri in _OF_INDIVIDUALS or (iri == _TYPE and not value.startswith("<")) or is_misspelt(iri):
         return False
-    return _is_for_graph(predicate, value)
+    return _is_for_graph(predicate, value) and not (iri == _TYPE and is_misspelt(value[1:-1]))
+
+
+def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
+    """Whether a triple belongs to the structure at a name, its subject (``is_own``) or object."""
+    iri = predicate[1:-1]
+    return iri in _OF_NODES or (is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES)))
 
 
 def _is_for_graph(predicate: str, value: str) -> bool:

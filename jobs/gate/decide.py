@@ -25,14 +25,16 @@ from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.identities import Identity, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
+from jobs.gate.undecided import undecided_insertions
 from jobs.gate.waivers import Policy
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
+from shiq.place import Place
 from shiq.result import Result
-from shiq.verdict import Verdict
+from shiq.verdict import Leftover, Verdict
 
 MODES: Final = ("reject", "split")
 ASIDES: Final = (ALL, LEAST)
@@ -91,6 +93,8 @@ def gate(
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
+    gating.left = partial(session.left, **asked_for)
+    gating.timeout = settings.get("timeout")
     return gating.decide(partial(session.check, deletions=list(deletions), **asked_for), commit and not dry_run, deliver)
 
 
@@ -121,6 +125,8 @@ class _Gating:
     taken: dict[int, SetAside] = field(default_factory=dict)
     known: dict[int, SetAside] = field(default_factory=dict)
     against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
+    left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]] = lambda files: ()
+    timeout: float | None = None
     identities: tuple[Identity, ...] | None = None
     first: Result | None = None
     rounds: int = 0
@@ -158,6 +164,7 @@ class _Gating:
         """Rounds of checks, until what is left is consistent or the batch is refused."""
         if self.mode == "split":
             self._take_broken()
+            self._take_not_understood()
         delivered: list[Gated] = []
 
         def approve(result: Result) -> Collection[Aside] | None:
@@ -184,6 +191,10 @@ class _Gating:
     def _round(self, result: Result) -> Gated | None:
         """What is decided after a check; None if it takes another one."""
         if result.verdict is Verdict.UNDETERMINED:
+            # What time left open may be open or not the next time.
+            in_time = self.timeout is None or sum(result.statistics.seconds.values()) < self.timeout
+            if self.mode == "split" and in_time and (self._take_not_understood() or self._take_undecided(result)):
+                return None
             return self._refused(result, result.reason)
         if result.verdict is Verdict.CONSISTENT:
             blocked = self._blocked(result)
@@ -207,6 +218,32 @@ class _Gating:
         for i, line in enumerate(self.batch.lines):
             if line.problem:
                 self.taken[i] = SetAside(line, f"not a triple: {line.problem}", kind="malformed")
+
+    def _take_not_understood(self) -> bool:
+        """Takes the lines out that stand in the way of `consistent` as they are read, until none does; whether there were any.
+        Whether a line is understood may depend on others."""
+        begun = len(self.taken)
+        while True:
+            before = len(self.taken)
+            with self.batch.files(self.inside) as (files, told):
+                for leftover, places in self.left(files):
+                    for place in places:
+                        for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
+                            why = SetAside(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
+                            self.taken.setdefault(i, why)
+            if len(self.taken) == before:
+                return before > begun
+
+    def _take_undecided(self, result: Result) -> bool:
+        """Takes the lines out of what a check left undecided; whether there are any."""
+        inside = {*self.inside}
+        for candidates in undecided_insertions(result):
+            found = {i: why for stated, why in candidates for i in self.batch.stated(stated, inside) & inside}
+            if found:
+                rows = ((i, SetAside(self.batch.lines[i], f"not decided: {why}", (), "undecided")) for i, why in found.items())
+                self.taken.update(rows)
+                return True
+        return False
 
     def _blocked(self, result: Result) -> tuple[Identity, ...]:
         """The identities that may not be; takes note of all."""

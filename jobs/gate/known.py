@@ -32,13 +32,12 @@ from jobs.files import json_text, write_whole
 from jobs.gate.alike import hitting_set, matches, predicates, renamed
 from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
 from jobs.gate.sides import WHY
+from jobs.gate.undecided import open_values
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
 from shiq.aside import UNDECIDED, Aside
 from shiq.checking.options import ENGINES, load
-from shiq.clause import DataAtMost
 from shiq.conflict import Conflict
-from shiq.datatypes import DataTheory
 from shiq.explanation import Explained, Group
 from shiq.functional.writer import axiom_text
 from shiq.model import (
@@ -48,7 +47,6 @@ from shiq.model import (
     ClassAssertion,
     DataProperty,
     DataPropertyAssertion,
-    DataRange,
     DataSomeValuesFrom,
     Datatype,
     ObjectProperty,
@@ -258,20 +256,7 @@ class _Search:
         add_set = self.empty.add_set(abox, ABox())
         modules = self._modules(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
-        tbox = add_set.tbox
-        theory = DataTheory(tbox.definitions, tbox.roles)
-        ranges: dict[str, list[DataRange]] = {}
-        for atom in tbox.atoms:
-            if isinstance(atom, DataAtMost):
-                for property_ in tbox.roles.data_subproperties(atom.property):
-                    ranges.setdefault(property_, []).append(atom.range)
-        open_ = [
-            a
-            for said in add_set.about_all(individuals).values()
-            for a in said
-            if isinstance(a, DataPropertyAssertion)
-            and any(theory.contains(range_, a.literal) is None for range_ in ranges.get(a.property.iri, ()))
-        ]
+        open_ = open_values(add_set.tbox, (a for said in add_set.about_all(individuals).values() for a in said))
         reason = "its value has to be of a datatype that nothing defines"
         return without(abox, open_), [Aside(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_]
 

@@ -66,7 +66,8 @@ def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
         place = f"{gated.files[x.line.file]}:{x.line.number}"
-        lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}", f"    {safe(x.line.text.strip())}"]
+        hint = f" ({safe(x.hint)})" if x.hint else ""
+        lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}", f"    {safe(x.line.text.strip())}"]
     if not verbose and len(rows) > SHOWN:
         lines += [f"  … {len(rows) - SHOWN:,} more: --quarantine FILE writes them."]
     return lines

@@ -77,6 +77,7 @@ def result_of(
         ),
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
+        undecided=found.undetermined,
         why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
         ended=found.ended,
     )

@@ -14,7 +14,7 @@ from shiq.abox import ABox
 from shiq.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
 from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
-from shiq.result import PulledIn
+from shiq.result import PulledIn, Undecided
 from shiq.verdict import Leftover, Verdict
 
 
@@ -78,7 +78,7 @@ class Found:
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
     ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
-    ``notes``: see `Evidence`; ``ended``: see `Result`.
+    ``notes``: see `Evidence`; ``ended``, ``undetermined``: see `Result`.
     """
 
     criterion: str
@@ -100,6 +100,7 @@ class Found:
     audit: Audit | None = None
     notes: tuple[str, ...] = ()
     ended: bool = True
+    undetermined: tuple[Undecided, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from functools import partial
 from abox_ops.audit import Audit
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
-from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, tally
+from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from shiq.abox import ABox
 from shiq.checking.answer import refuted_result, result_of
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
@@ -23,7 +23,7 @@ from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
-from shiq.result import Result
+from shiq.result import Result, Undecided
 from shiq.verdict import Leftover, Verdict
 
 
@@ -114,6 +114,10 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         audit=decider.audit,
         notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
         ended=explanation.ended,
+        undetermined=tuple(
+            Undecided(individuals_in(modules[k]), answers[k].reason)
+            for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)
+        ),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
     leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))

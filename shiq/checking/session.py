@@ -19,8 +19,9 @@ from shiq.checking.inputs import read_batch
 from shiq.checking.options import ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
+from shiq.place import Place
 from shiq.result import Result
-from shiq.verdict import Verdict
+from shiq.verdict import Leftover, Verdict, blocks
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
@@ -140,6 +141,14 @@ class Session:
         """A batch as `check` reads it."""
         options = Options()
         return read_batch(self._base(options), insertions, deletions, options)
+
+    def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
+        """What of ``insertions`` is not interpreted and keeps a check with these settings from `consistent`; each with all its
+        places."""
+        options = Options(**settings_of(settings))
+        found = read_batch(self._base(options), insertions, None, options).left_at()
+        marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
+        return [(leftover, places) for leftover, places in marked if blocks(leftover, options.allow, options.fail_on)]
 
     @property
     def asides(self) -> tuple[Aside, ...]:

@@ -266,7 +266,7 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
     message, hint = unknown_name(what, str(triples.terms[term]), near)
-    return triples.leftover("undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows)
+    return triples.leftover("undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist())
 
 
 def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
@@ -281,7 +281,7 @@ def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.
     of_class = rows[types[rows]]
     for term, some in _groups(of_class, values[of_class]):
         message = f"the datatype <{triples.terms[term]}> as type of an individual"
-        yield triples.leftover("malformed", message, int(some[0]), count=len(some), rows=some)
+        yield triples.leftover("malformed", message, int(some[0]), count=len(some), rows=some.tolist())
     of_property = rows[~types[rows]]
     for term, some in _groups(of_property, predicates[of_property]):
         iri, row = triples.terms[term], int(some[0])
@@ -291,7 +291,7 @@ def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.
             message = f"a literal as value of the object property <{iri}>"
         else:
             message = f"an individual as value of the data property <{iri}>"
-        yield triples.leftover("malformed", message, row, count=len(some), rows=some)
+        yield triples.leftover("malformed", message, row, count=len(some), rows=some.tolist())
 
 
 def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:

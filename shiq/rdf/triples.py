@@ -135,7 +135,7 @@ class Triples:
         source, line = self.place(row)
         made = Leftover(kind, message, source, line, self.text(row), hint, count)
         if len(rows) > 1:
-            self.told.setdefault(made, []).extend(map(int, rows))
+            self.told.setdefault(made, []).extend(rows)
         return made
 
 
