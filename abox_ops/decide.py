@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,9 +37,11 @@ class Decider:
         found: dict[Shape, Answer] = {}
         asked = {k: id(m) for k, m in open_shapes.items()}
         items = list(open_shapes.items())
+        deadline = None if timeout is None else time.monotonic() + timeout
         for start in range(0, len(items), self.BATCH):
             part = items[start : start + self.BATCH]
-            for (key, _), answer in zip(part, self._asked(tbox, part, timeout)):
+            left = None if deadline is None else max(0.01, deadline - time.monotonic())
+            for (key, _), answer in zip(part, self._asked(tbox, part, left)):
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
                     # Other modules of this shape have their nodes in another order.

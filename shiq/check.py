@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shiq.aside import Aside, told_aside
+from shiq.checking.answer import in_time
 from shiq.checking.base import agreed
 from shiq.checking.certifying import (
     Repair,
@@ -101,11 +102,15 @@ def check_insertions(
         return abox.check(insertions, deletions, options=options)
     with OpenedDecider(options) as asked:
         clock = Clock()
-        ontology = ontology_of([*sources_of(tbox)], options)
-        given = assertions_of(sources_of(abox), ontology, options, "a")
-        clock.stage("reading the base")
-        base = certified(ontology, given, options, asked, clock, require_axioms=True)
-        return check_batch(base, insertions, deletions, options, asked, clock)
+
+        def check() -> Result:
+            ontology = ontology_of([*sources_of(tbox)], options)
+            given = assertions_of(sources_of(abox), ontology, options, "a")
+            clock.stage("reading the base")
+            base = certified(ontology, given, options, asked, clock, require_axioms=True)
+            return check_batch(base, insertions, deletions, options, asked, clock)
+
+        return in_time(options, clock, check)
 
 
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
@@ -113,11 +118,15 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
         clock = Clock()
-        ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
-        clock.stage("reading")
-        leftovers = (*ontology.leftovers, *empty_tbox(ontology))
-        options = replace(options, allow=options.allow | {"empty-tbox"})
-        return certify_base(ontology, ontology.abox, leftovers, ontology.ledger, options, asked, clock)
+
+        def check() -> Result:
+            ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
+            clock.stage("reading")
+            leftovers = (*ontology.leftovers, *empty_tbox(ontology))
+            allowing = replace(options, allow=options.allow | {"empty-tbox"})
+            return certify_base(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock)
+
+        return in_time(options, clock, check)
 
 
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:

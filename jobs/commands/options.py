@@ -131,7 +131,10 @@ def common(command: F) -> F:
                 help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
             ),
             click.option(
-                "--timeout", type=click.FloatRange(min=0.0), metavar="S", help="Seconds for deciding and explaining together."
+                "--timeout",
+                type=click.FloatRange(min=0.0),
+                metavar="S",
+                help="Seconds for a check, reading included; for certifying (index).",
             ),
             click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
             click.option(

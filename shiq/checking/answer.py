@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from abox_ops.raw_conflict import RawConflict
 from shiq.checking.base import Base, Found, Sized, Telling
-from shiq.checking.options import Clock, Options
+from shiq.checking.options import ELSEWHERE, Clock, Options
 from shiq.conflict import Conflict
+from shiq.deadline import TimeIsOver, until
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text
 from shiq.model import Assertion
@@ -104,6 +106,42 @@ def refuted_result(
         ),
         ended=False,
     )
+
+
+def time_over(options: Options, doing: str) -> str:
+    """Why something was left, in the words of a person."""
+    return f"the time of {options.timeout:g} s was over while {doing}"
+
+
+def in_time(options: Options, clock: Clock, check: Callable[[], Result], leftovers: tuple[Leftover, ...] = ()) -> Result:
+    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it takes longer, the result that
+    is certain by then, or one that says what was under way, with ``leftovers``."""
+    is_unbounded = options.timeout is None or options.engine in ELSEWHERE
+    try:
+        with until(None if is_unbounded else clock.begun + (options.timeout or 0.0)):
+            return check()
+    except TimeIsOver:
+        return out_of_time(options, clock, leftovers)
+
+
+def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
+    """What is certain when the time is over; or that it was over, and what was under way."""
+    clock.is_over = True
+    clock.stage(clock.doing)
+    over = time_over(options, clock.doing)
+    if clock.certain is not None:
+        return replace(clock.certain, evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)))
+    evidence = Evidence(
+        options.criterion,
+        options.engine,
+        options.reasoner,
+        leftovers=leftovers,
+        allowed=tuple(sorted(options.allow)),
+        undecided=(over,),
+        fail_on=tuple(sorted(options.fail_on)),
+    )
+    statistics = Statistics(seconds=clock.seconds)
+    return Result(Verdict.UNDETERMINED, f"not decided: {over}", complete=False, statistics=statistics, evidence=evidence)
 
 
 def _verdict(

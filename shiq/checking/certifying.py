@@ -15,7 +15,7 @@ from abox_ops.engine import MODEL
 from abox_ops.named import NamedModules, tally
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
-from shiq.checking.answer import result_of
+from shiq.checking.answer import in_time, out_of_time, result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.deciding import deadline_of, decided, individuals_of, sent_by, sent_since
@@ -23,6 +23,7 @@ from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_readi
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
+from shiq.deadline import TimeIsOver, until
 from shiq.errors import InputError
 from shiq.model import Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
@@ -41,6 +42,7 @@ def certified(
 ) -> Base | Result:
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
     leftovers = (*ontology.leftovers, *given.leftovers)
+    clock.doing = "certifying the base"
     if require_axioms:
         leftovers += empty_tbox(ontology)
     result = certify_base(
@@ -49,6 +51,7 @@ def certified(
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = well_typed(given.abox, options)
+    clock.doing = "indexing the base"
     opened = begun(options).build(ontology.tbox, abox)
     clock.stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
@@ -117,15 +120,25 @@ def prepare_and_certify(
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
+    clock.restart("certifying")
+
+    def asked_as_a_whole(rest: Options) -> Result:
+        return in_time(rest, clock, lambda: certify_base(ontology, abox, leftovers, ledger, rest, decider, clock), leftovers)
+
     if not len(abox) or options.criterion not in (AUTO, MODEL):
-        return prepared, certify_base(ontology, abox, leftovers, ledger, options, decider, clock)
+        return prepared, asked_as_a_whole(options)
     sent = sent_by(decider)
-    _, left, is_over = deadline_of(options)
-    found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+    deadline, left, is_over = deadline_of(options, clock.begun)
+    try:
+        with until(deadline):
+            found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+    except TimeIsOver:
+        # The index was there before, and labels beyond its own are not written.
+        return prepared, out_of_time(options, clock, leftovers)
     clock.stage("certifying")
     if found is None:
-        rest = replace(options, timeout=left())
-        return prepared, certify_base(ontology, abox, leftovers, ledger, rest, decider, clock)
+        clock.restart("certifying")
+        return prepared, asked_as_a_whole(replace(options, timeout=left()))
     prepared, add_set, answers = found
     told = Found(
         MODEL,

@@ -12,7 +12,7 @@ from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
 from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from shiq.abox import ABox
-from shiq.checking.answer import refuted_result, result_of
+from shiq.checking.answer import refuted_result, result_of, time_over
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
@@ -38,6 +38,7 @@ def check_batch(
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         return result_of(base, far, counts, told, options, clock)
+    clock.doing = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
     clock.stage("reading the batch")
     return decided(base, batch, options, decider, clock)
@@ -48,17 +49,20 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
-    deadline, left, is_over = deadline_of(options)
+    deadline, left, is_over = deadline_of(options, clock.begun)
+    clock.doing, clock.certain = _LOOKING, None
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-        return decider.decide(tbox, modules, left())
-
-    announced: list[Result] = []
+        before, clock.doing = clock.doing, _ASKING
+        answers = decider.decide(tbox, modules, left())
+        clock.doing = before
+        return answers
 
     def announce() -> None:
-        if options.certain is not None and not announced:
-            announced.append(refuted_result(base, batch.ledger, batch.leftovers, options, clock))
-            options.certain(announced[0])
+        if clock.certain is None:
+            clock.certain = refuted_result(base, batch.ledger, batch.leftovers, options, clock)
+            if options.certain is not None:
+                options.certain(clock.certain)
 
     # What an audit has yet to see is not certain.
     certain = announce if decider.audit is None else unheard
@@ -83,6 +87,10 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - before
+    reasons = dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)
+    if reasons and is_over():
+        reasons = {time_over(options, _ASKING): None, **reasons}
+    clock.doing = "explaining"
     explanation = Explanation(unexplained=len(groups), complete=not groups)
     progress, decider.progress = decider.progress, None
     if groups and not has_disagreed(decider):
@@ -92,7 +100,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
             from shiq.checking.explaining import explained
 
             seconds = [s for s in (options.explain_seconds, left()) if s is not None]
-            deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)))
+            deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)), time.monotonic())
             explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
     decider.progress = progress
     clock.stage("explaining")
@@ -104,7 +112,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         len(add_set.contradictory),
         len(groups),
         {verdict.value: count for verdict, count in tally(answers).items()},
-        tuple(dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)),
+        tuple(reasons),
         decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
         calls,
         explanation.conflicts,
@@ -127,9 +135,13 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
 _STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
-def deadline_of(options: Options) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """When the time is over, how many seconds are left, and whether none are."""
-    deadline = None if options.timeout is None else time.monotonic() + options.timeout
+#: What is under way, for where the time is over.
+_LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
+
+
+def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
+    """When the time is over that counts since ``begun``, how many seconds are left, and whether none are."""
+    deadline = None if options.timeout is None else begun + options.timeout
 
     def left() -> float | None:
         return None if deadline is None else max(0.01, deadline - time.monotonic())

@@ -11,6 +11,7 @@ from abox_ops.named import inconsistent_groups, tally
 from shiq.abox import ABox, abox_of
 from shiq.checking.base import Base, Explanation
 from shiq.checking.options import Options
+from shiq.deadline import TimeIsOver
 from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
@@ -44,6 +45,8 @@ def explained(
         if options.certain is None:
             raise
         ended = False
+    except TimeIsOver:
+        explainer.complete = False
     finally:
         decider.audit = audit
     return explanation_of(explainer, groups, options, ended=ended)

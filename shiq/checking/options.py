@@ -27,6 +27,9 @@ ENGINES: Mapping[str, str] = {
     "graphframes": "jobs.engines.graphframes:GraphFramesKnowledgeBase",
 }
 
+#: Engines whose work is done elsewhere, where nothing can be stopped in its midst.
+ELSEWHERE = frozenset({"spark", "graphframes"})
+
 #: The criterion that looks at least of those to be had.
 AUTO = "auto"
 
@@ -49,7 +52,8 @@ EXPLAIN_SECONDS = 30.0
 @dataclass(frozen=True)
 class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
-    ``clausal``. ``timeout``: seconds for deciding and explaining together; ``heap``: of a JVM, where one is needed;
+    ``clausal``. ``timeout``: seconds for all of a check, or for certifying a store (what is read, indexed
+    and written for that is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
     run, if no session is active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported;
     ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
@@ -160,10 +164,19 @@ def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple
 
 @dataclass
 class Clock:
-    """Wall seconds by stage."""
+    """Wall seconds by stage; since when the time counts that a check may take; what is under way (``doing``), and the result
+    that is certain already, for where that time is over (`shiq.checking.answer.in_time`)."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _last: float = field(default_factory=time.perf_counter)
+    begun: float = field(default_factory=time.monotonic)
+    doing: str = "reading"
+    certain: Result | None = None
+    is_over: bool = False
+
+    def restart(self, doing: str) -> None:
+        """The time that a check may take counts from now."""
+        self.begun, self.doing = time.monotonic(), doing
 
     def stage(self, name: str) -> None:
         """Books the time since the last call to ``name``."""

@@ -11,7 +11,7 @@ from abox_ops.decide import Decider
 from abox_ops.engine import KnowledgeBase
 from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
-from shiq.checking.answer import result_of
+from shiq.checking.answer import in_time, result_of
 from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
 from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider, unmatched_deletions
@@ -93,27 +93,37 @@ class Session:
         if key not in self._deciders:
             self._deciders[key] = new_decider(options)
         decider = self._deciders[key]
-        clock = Clock()
-        base = self._base(options)
-        clock.stage("opening the store")
         decider.asked = 0
         decider.progress = options.progress
-        if not commit:
-            return check_batch(base, insertions, deletions, options, decider, clock)
-        # What is committed is what was checked, so it is read once, here, whatever the engine.
-        batch = read_batch(base, insertions, deletions, options)
-        clock.stage("reading the batch")
-        if isinstance(base.knowledge_base, Distributed):
+        clock = Clock()
+        read: list[Batch] = []
+
+        def checked() -> Result:
+            base = self._base(options)
+            clock.stage("opening the store")
+            if not commit:
+                return check_batch(base, insertions, deletions, options, decider, clock)
+            # What is committed is what was checked, so it is read once, here, whatever the engine.
+            clock.doing = "reading the batch"
+            batch = read_batch(base, insertions, deletions, options)
+            read.append(batch)
+            clock.stage("reading the batch")
+            if not isinstance(base.knowledge_base, Distributed):
+                return decided(base, batch, options, decider, clock)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
             unmatched = unmatched_deletions(base.knowledge_base, batch.deletions, batch.deleted_at)
-            result = result_of(base, found, batch.ledger, (*batch.leftovers, *unmatched), options, clock, batch.places)
-        else:
-            result = decided(base, batch, options, decider, clock)
-        if result.verdict is not Verdict.CONSISTENT:
+            return result_of(base, found, batch.ledger, (*batch.leftovers, *unmatched), options, clock, batch.places)
+
+        result = in_time(options, clock, checked, self._store.leftovers)
+        if clock.is_over:
+            # What was interrupted may be half updated.
+            self._forget()
+            close_decider(self._deciders.pop(key))
+        if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
-        return result if asides is None else self._commit(batch, result, options, clock, asides)
+        return result if asides is None else self._commit(read[0], result, options, clock, asides)
 
     def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
         store = load(STORE)

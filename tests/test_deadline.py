@@ -1,0 +1,150 @@
+"""The time of a check is over wherever the check is by then, and says where that was."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shiq.deadline
+from jobs.engines.local import LocalKnowledgeBase
+from shiq.abox import ABox, abox_of
+from shiq.check import certify, certify_store, check_insertions, index, open_store
+from shiq.checking.answer import in_time
+from shiq.checking.base import Base, Batch
+from shiq.checking.deciding import OpenedDecider, decided
+from shiq.checking.options import Clock, Options
+from shiq.deadline import TimeIsOver, until
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    ObjectAllValuesFrom,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectUnionOf,
+    SubClassOf,
+    TBox,
+)
+from shiq.result import Result
+from shiq.verdict import Verdict
+
+A, B, C, R = Class("urn:t#A"), Class("urn:t#B"), Class("urn:t#C"), ObjectProperty("urn:t#r")
+#: What is told of one end of a path is told of the other, a step at a time.
+PATH = TBox((SubClassOf(C, ObjectAllValuesFrom(R, C)), SubClassOf(C, ObjectUnionOf((A, B))), DisjointClasses((A, B))))
+#: A is one pigeon more than there are holes: refuted by nothing short of all the cases.
+SITS = [[Class(f"urn:t#P{pigeon}H{hole}") for hole in range(10)] for pigeon in range(11)]
+FLOCKS = [Class(f"urn:t#Flock{i}") for i in range(40)]
+PIGEONS = TBox(
+    (
+        *(SubClassOf(A, ObjectUnionOf(tuple(row))) for row in SITS),
+        *(DisjointClasses(alone) for alone in zip(*SITS, strict=True)),
+        *(SubClassOf(flock, B) for flock in FLOCKS),
+    )
+)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shiq.deadline, "GRACE", 0.05)
+
+
+def path(length: int) -> list[Assertion]:
+    return [ClassAssertion(C, "urn:t#i0"), *(ObjectPropertyAssertion(R, f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(length))]
+
+
+def in_a_while(tbox: TBox, batch: ABox, seconds: float, **settings: object) -> Result:
+    """The check of ``batch`` against nothing, whose time begins when all is read."""
+    base = Base(tbox, LocalKnowledgeBase.build(tbox, ABox()), (), {"verdict": "consistent"})
+    options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
+    with OpenedDecider(options) as decider:
+        clock = Clock()
+        return in_time(options, clock, lambda: decided(base, Batch(batch, ABox(), (), {}), options, decider, clock))
+
+
+def test_the_alarm_rings_in_the_midst_of_anything_and_never_afterwards() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(TimeIsOver), until(time.monotonic()):
+        while True:
+            pass
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0.0)
+    with until(time.monotonic() + 3600):
+        pass
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0.0)
+
+
+def test_it_leaves_alone_who_cannot_be_interrupted_and_whose_alarm_it_is() -> None:
+    def elsewhere() -> None:
+        with until(time.monotonic() - 1):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    mine: Callable[..., None] = lambda *_: None  # noqa: E731
+    before = signal.signal(signal.SIGALRM, mine)
+    try:
+        with until(time.monotonic() - 1):
+            assert signal.getsignal(signal.SIGALRM) is mine
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_reading(tmp_path: Path) -> None:
+    names = " ".join(f":i{k}" for k in range(2_000))
+    file = tmp_path / "o.ofn"
+    file.write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B) DifferentIndividuals({names}))", "utf-8")
+    for result in (certify(file, timeout=0.2), check_insertions(PATH, None, file, timeout=0.2)):
+        assert result.verdict is Verdict.UNDETERMINED
+        assert result.reason in {
+            f"not decided: the time of 0.2 s was over while {doing}"
+            for doing in ("reading", "certifying the base", "reading the batch")
+        }
+
+
+def test_working_out_what_has_to_be_looked_at() -> None:
+    result = in_a_while(PATH, abox_of(path(50_000)), 0.1)
+    assert result.verdict is Verdict.UNDETERMINED
+    assert result.reason == "not decided: the time of 0.1 s was over while working out what has to be looked at"
+
+
+def test_deciding() -> None:
+    pigeons = [ClassAssertion(c, f"urn:t#i{k}") for k, flock in enumerate(FLOCKS) for c in (A, flock)]
+    result = in_a_while(PIGEONS, abox_of(pigeons), 1.0)
+    assert result.verdict is Verdict.UNDETERMINED
+    assert result.reason.startswith("not decided: the time of 1 s was over while deciding modules")
+
+
+def test_explaining_keeps_the_verdict() -> None:
+    tbox = TBox((DisjointClasses((A, B)),))
+    batch = abox_of([ClassAssertion(c, f"urn:t#i{k}") for k in range(5_000) for c in (A, B)])
+    result = in_a_while(tbox, batch, 1.0, explain_seconds=None, max_conflicts=100_000)
+    assert (result.verdict, result.complete) == (Verdict.INCONSISTENT, False)
+    assert result.more_conflicts
+
+
+def test_certifying_a_store_that_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shiq.deadline, "GRACE", 0.0)
+    assertions = abox_of(path(2_000))
+    result = index(PATH, assertions, tmp_path / "kg", timeout=0.001, reasoner="own")
+    assert result.verdict is Verdict.UNDETERMINED
+    assert result.reason == "not decided: the time of 0.001 s was over while certifying"
+    with open_store(tmp_path / "kg") as session:
+        assert len(session) == len(assertions)
+        assert session.check(None, None).verdict is Verdict.UNDETERMINED
+    assert certify_store(tmp_path / "kg", reasoner="own").verdict is Verdict.CONSISTENT
+
+
+def test_a_session_goes_on_after_a_check_that_took_too_long(tmp_path: Path) -> None:
+    index(PATH, abox_of(path(3)), tmp_path / "kg", reasoner="own")
+    long = abox_of(path(50_000))
+    wrong = abox_of([ClassAssertion(A, "urn:t#i3"), ClassAssertion(B, "urn:t#i3")])
+    with open_store(tmp_path / "kg") as session:
+        assert session.check(long, timeout=0.3, reasoner="own").verdict is Verdict.UNDETERMINED
+        assert session.check(wrong, reasoner="own").verdict is Verdict.INCONSISTENT
+        assert session.check(abox_of(path(5)), reasoner="own", commit=True).committed == 2
