@@ -147,7 +147,8 @@ class Result:
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise; ``a_add``: the assertions that were
     kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``: see `Conflict`;
     ``more_conflicts``: contradictions that are known but not explained, because of a limit; ``complete``: whether ``conflicts``
-    holds every minimal one; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
+    holds every minimal one; ``snapshot``: of the store that the batch was checked against, 0 where there is
+    none; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
     terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
     (`abox_ops.audit.Disagreement`), if an audit was asked for; ``undecided``: the modules
     that were left undetermined, of engines of this process; ``why_pulled``: what pulled elements in, most first, if that was
@@ -170,6 +171,7 @@ class Result:
     undecided: tuple[Undecided, ...] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
+    snapshot: int = 0
 
     @cached_property
     def explained(self) -> Explained:
@@ -205,6 +207,7 @@ class Result:
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),
+            **({"snapshot": self.snapshot} if self.snapshot else {}),
             "committed": self.committed,
             **({} if self.why_pulled is None else {"why_pulled": [found.to_dict() for found in self.why_pulled]}),
         }

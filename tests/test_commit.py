@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from store_content import said
 import jobs.engines.index
 from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
+from jobs.text.results import result_text
 from jobs.upkeep import commit, commits, compact, write_store
 from shiq.abox import abox_of
-from shiq.check import index
+from shiq.aside import Aside
+from shiq.check import certify_store, index
 from shiq.check import open_store as open_session
 from shiq.errors import StoreError
 from shiq.model import (
@@ -30,7 +33,10 @@ from shiq.model import (
     Signature,
     TBox,
 )
+from shiq.result import Result
 from shiq.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def batches(assertions: list[Assertion], dice: random.Random, count: int) -> list[tuple[list[Assertion], list[Assertion]]]:
@@ -185,10 +191,61 @@ def test_a_batch_that_changes_nothing_makes_no_snapshot(tmp_path: Path) -> None:
 def test_a_refused_session_goes_on(tmp_path: Path) -> None:
     index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
     with open_session(tmp_path / "kg") as one, open_session(tmp_path / "kg") as other:
-        assert one.check(abox_of(people(5, 6)), commit=True, reasoner="own").committed == 2
-        with pytest.raises(StoreError):
-            other.check(abox_of(people(6, 7)), commit=True, reasoner="own")
-        assert other.check(abox_of(people(6, 7)), commit=True, reasoner="own").committed == 3
+
+        def meanwhile(_: Result) -> tuple[Aside, ...]:
+            assert one.check(abox_of(people(5, 6)), commit=True, reasoner="own").committed == 2
+            return ()
+
+        with pytest.raises(StoreError, match="snapshot 2 by now"):
+            other.check(abox_of(people(6, 7)), commit=True, before_commit=meanwhile, reasoner="own")
+        again = other.check(abox_of(people(6, 7)), commit=True, reasoner="own")
+        assert (again.snapshot, again.committed) == (2, 3)
+    with open_store(tmp_path / "kg") as store:
+        assert set(store.export()) >= set(people(0, 5)) | set(people(5, 6)) | set(people(6, 7))
+
+
+_OTHERS_BATCH = """
+import sys
+from shiq.abox import abox_of
+from shiq.check import open_store
+from shiq.model import Class, ClassAssertion
+with open_store("kg") as session:
+    batch = abox_of([ClassAssertion(Class(sys.argv[1]), sys.argv[2])])
+    assert session.check(batch, commit=True, reasoner="own").committed == int(sys.argv[3])
+"""
+
+
+def by_another_process(path: Path, name: Class, individual: str, snapshot: int) -> None:
+    given = [sys.executable, "-c", _OTHERS_BATCH, name.iri, individual, str(snapshot)]
+    subprocess.run(given, check=True, cwd=path, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def test_an_open_session_sees_what_another_process_has_committed(tmp_path: Path) -> None:
+    index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
+    company = abox_of([ClassAssertion(COMPANY, "urn:t#x")])
+    with open_session(tmp_path / "kg") as session, open_session(tmp_path / "kg", 1) as first:
+        before = session.check(company, reasoner="own")
+        assert (before.verdict, before.snapshot) == (Verdict.CONSISTENT, 1)
+        by_another_process(tmp_path, PERSON, "urn:t#x", 2)
+        now = session.check(company, reasoner="own")
+        assert (now.verdict, now.snapshot) == (Verdict.INCONSISTENT, 2)
+        assert "(snapshot 2)" in result_text(now) and now.to_dict()["snapshot"] == 2
+        then = first.check(company, reasoner="own")
+        assert (then.verdict, then.snapshot) == (Verdict.CONSISTENT, 1), "opened on a snapshot by its number: it stays there"
+        mine = session.check(abox_of([ClassAssertion(COMPANY, "urn:t#y")]), commit=True, reasoner="own")
+        assert (mine.snapshot, mine.committed) == (2, 3)
+        compact(tmp_path / "kg")
+        assert session.check(company, reasoner="own").snapshot == 4
+    with open_store(tmp_path / "kg") as store:
+        assert {ClassAssertion(PERSON, "urn:t#x"), ClassAssertion(COMPANY, "urn:t#y")} <= set(store.export())
+
+
+def test_an_open_session_sees_a_certificate_that_another_process_gave(tmp_path: Path) -> None:
+    write_store(tmp_path / "kg", SIGNED, abox_of(people(0, 5)))
+    with open_session(tmp_path / "kg") as session:
+        assert session.check(abox_of(people(5, 6)), reasoner="own").verdict is Verdict.UNDETERMINED
+        certify_store(tmp_path / "kg", reasoner="own")
+        assert session.check(abox_of(people(5, 6)), reasoner="own").verdict is Verdict.CONSISTENT
 
 
 def test_blank_nodes_of_two_batches_are_two(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from jobs.columns import Columns, Ints, ReadCounter, is_in, positions, take
 from jobs.rows import DIFFERENT, SAME
 from jobs.store.files import DAMAGED, damaged, read_json
 from jobs.store.lookup import lookup_path
-from jobs.store.manifest import ASIDE, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import ASIDE, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     COMPLETION,
     IDENTITY,
@@ -55,6 +55,7 @@ def open_store(path: Path, snapshot: int | None = None) -> Store:
     Raises: StoreError if there is no store, it was never finished, is of another version, misses files, or does not keep the
     ``snapshot``.
     """
+    stamp = _stamp(path)
     manifest = read_manifest(path)
     if snapshot is not None and snapshot != manifest.snapshot:
         manifest = manifest_at(path, manifest, snapshot)
@@ -65,7 +66,28 @@ def open_store(path: Path, snapshot: int | None = None) -> Store:
             raise StoreError(f"{path / name}: the file is missing", DAMAGED) from None
         if size != written:
             raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}")
-    return Store(path, manifest)
+    return Store(path, manifest, stamp)
+
+
+def renewed(store: Store) -> Store:
+    """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost, where nothing was written: a look
+    at one directory entry."""
+    if store.stamp and store.stamp == _stamp(store.path):
+        return store
+    present = open_store(store.path)
+    if present.manifest != store.manifest:
+        return present
+    store.stamp = present.stamp
+    return store
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What tells one manifest at ``path`` from the next, before it is read; () if there is none."""
+    try:
+        found = (path / MANIFEST).stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _sizes(manifest: Manifest) -> dict[str, int]:
@@ -84,10 +106,12 @@ def undigested(manifest: Manifest) -> int:
 
 
 class Store:
-    """One snapshot of a store. ``reads`` counts what was fetched from its tables."""
+    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the manifest on disk that it was
+    opened by, () where that is not known."""
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: Manifest, stamp: tuple[int, ...] = ()) -> None:
         self.path = path
+        self.stamp = stamp
         self.manifest = manifest
         self.reads = ReadCounter()
         self._cache = RowGroupCache()

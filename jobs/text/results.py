@@ -159,7 +159,8 @@ def figures(result: Result) -> list[str]:
     s = result.statistics
     seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
     share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
-    about = f"base {count(s.assertions, 'assertion')}"
+    snapshot = f" (snapshot {result.snapshot})" if result.snapshot else ""
+    about = f"base {count(s.assertions, 'assertion')}{snapshot}"
     if not _is_of_the_base(result.evidence):
         about += f", {s.insertions:,} inserted"
         share += f", {s.pulled_in:,} pulled in{_amplification(s)}"

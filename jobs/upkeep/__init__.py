@@ -20,13 +20,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jobs.store import Certificate, certify, open_store
+from jobs.store.read import renewed
 
 if TYPE_CHECKING:
     from jobs.store.abox import stored_abox
     from jobs.upkeep.build import prepare, write_store
     from jobs.upkeep.commits import commit, compact
 
-__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "stored_abox", "write_store"]
+__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "renewed", "stored_abox", "write_store"]
 
 _HOMES = {
     "commit": "jobs.upkeep.commits",

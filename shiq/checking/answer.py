@@ -82,6 +82,7 @@ def result_of(
         undecided=found.undetermined,
         why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
         ended=found.ended,
+        snapshot=base.snapshot,
     )
 
 
@@ -105,6 +106,7 @@ def refuted_result(
             fail_on=tuple(sorted(options.fail_on)),
         ),
         ended=False,
+        snapshot=base.snapshot,
     )
 
 

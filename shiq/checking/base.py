@@ -22,7 +22,7 @@ from shiq.verdict import Leftover, Verdict
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
     a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
-    labels of the TBox's terms."""
+    labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -31,6 +31,7 @@ class Base:
     ontologies: frozenset[str] = frozenset()
     scope: str = ""
     labels: Callable[[], Mapping[str, str]] = dict
+    snapshot: int = 0
 
     @property
     def is_certified(self) -> bool:

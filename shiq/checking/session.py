@@ -28,7 +28,11 @@ Approval = Callable[[Result], "Collection[Aside] | None"]
 
 
 class Session:
-    """An open store. Shapes that were decided are remembered from one check to the next."""
+    """An open store. Shapes that were decided are remembered from one check to the next, while the store is not changed.
+
+    Each check is about what the store holds when it begins, whoever wrote that; a session on a snapshot by its number stays
+    there.
+    """
 
     def __init__(self, path: Path, snapshot: int | None = None) -> None:
         self.path = path
@@ -72,11 +76,13 @@ class Session:
         before_commit: Approval | None = None,
         **settings: Any,
     ) -> Result:
-        """Checks one batch; settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
+        """Checks one batch against what the store holds now, also where another process has committed since the last check
+        (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
         ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
 
-        Raises `StoreError` if the store was changed meanwhile, or ``commit`` is asked of a session that was opened on a
+        Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
+        again), or ``commit`` is asked of a session that was opened on a
         snapshot by its number.
         """
         if self._store is None:
@@ -99,6 +105,7 @@ class Session:
         read: list[Batch] = []
 
         def checked() -> Result:
+            self._renew()
             base = self._base(options)
             clock.stage("opening the store")
             if not commit:
@@ -150,12 +157,14 @@ class Session:
     def read(self, insertions: object, deletions: object = None) -> Batch:
         """A batch as `check` reads it."""
         options = Options()
+        self._renew()
         return read_batch(self._base(options), insertions, deletions, options)
 
     def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
         """What of ``insertions`` is not interpreted and keeps a check with these settings from `consistent`; each with all its
         places."""
         options = Options(**settings_of(settings))
+        self._renew()
         found = read_batch(self._base(options), insertions, None, options).left_at()
         marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
         return [(leftover, places) for leftover, places in marked if blocks(leftover, options.allow, options.fail_on)]
@@ -186,7 +195,20 @@ class Session:
             self._knowledge_bases[engine] = load(ENGINES[engine]).from_store(self._store)
         return self._knowledge_bases[engine]
 
+    def _renew(self) -> None:
+        """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
+        if self._is_past:
+            return
+        opened = self._store
+        self._store = load(STORE).renewed(opened)
+        if self._store is not opened:
+            self._forget()
+            opened.close()
+
     def _forget(self) -> None:
+        for decider in self._deciders.values():
+            # By clauses that are worked out for each snapshot.
+            decider.known.clear()
         for known in self._knowledge_bases.values():
             if isinstance(known, Distributed):
                 known.close()
@@ -204,6 +226,7 @@ class Session:
             self._store.ontologies,
             f"{self._store.snapshot}.",
             lambda: self._store.term_labels,
+            self._store.snapshot,
         )
 
 
