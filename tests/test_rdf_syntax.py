@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from shiq.check import check_insertions
 from shiq.errors import InputError
-from shiq.model import ObjectPropertyAssertion, Signature
+from shiq.model import OWL, RDF, Literal, ObjectPropertyAssertion, Signature
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-from tests.rdf_helpers import kinds, write
+from tests.rdf_helpers import PREFIXES, kinds, write
 
 KNOWN = Signature(frozenset({"urn:C", "urn:D"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"}))
 P = b"@prefix : <urn:> .\n"
@@ -62,6 +63,72 @@ def test_truncated_turtle_is_malformed_after_what_was_read(tmp_path: Path) -> No
         reading = read(tmp_path, "a.ttl", P + b":a :p :b .\n" + cut)
         assert "urn:b" in objects(reading)
         assert kinds(reading)["malformed"] == 1, cut
+
+
+BROKEN_DIRECTIVES = [
+    "@prefix : <urn:x y#> .",
+    "@prefix : <urn:x#>",
+    "@prefix : urn:x# .",
+    "@prefix : .",
+    "@prefix :\n <urn:x y#>\n .",
+    "@prefix\n: <urn:x#> ;",
+    "PREFIX : <urn:x y>",
+    "prefix : <urn:\\u00zz>",
+    "@prefix <urn:x#> .",
+    "@prefix : <urn:\xe9#> .",
+    '_:x <urn:d> """text\n@prefix : <urn:x#> .\n_:x <urn:d> """more""" .',
+    ':x :d "no end .\n@prefix : <urn:x y#> .',
+    ":a :p :b2\n@prefix : <urn:x y#> .",
+    ":a :p :b2 . @prefix : <urn:x y#> .",
+    ":a :p [ :p :b2 .\n@prefix : <urn:x y#> .",
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN_DIRECTIVES)
+@pytest.mark.parametrize("name", ["a.ttl", "a.trig"])
+def test_a_prefix_means_nothing_after_a_broken_directive(tmp_path: Path, broken: str, name: str) -> None:
+    text = (
+        f"@prefix q: <urn:> .\n@prefix : <urn:> .\n:a :p :b .\n{broken}\n:a :p :c .\nq:a q:p q:d .\n"
+        "@prefix : <urn:> .\n:a :p :e .\n"
+    )
+    reading = read(tmp_path, name, text.encode("latin-1"))
+    found = objects(reading)
+    assert found[0] == "urn:b"
+    assert "urn:c" not in found
+    assert found[-1] == "urn:e"
+    # Where the directive does not even say which prefix it is about, none has a meaning; a string without end takes the rest.
+    assert ("urn:d" in found) == (broken != "@prefix <urn:x#> ." and "more" not in broken)
+    first = min(leftover.line for leftover in reading.leftovers)
+    assert first in (4, 5, 6)
+    assert all(leftover.kind == "malformed" for leftover in reading.leftovers)
+
+
+@pytest.mark.parametrize("broken", ["@base <urn x> .", "BASE <urn x>", "@base urn:x .", "@base <http://h/>"])
+def test_relative_names_mean_nothing_after_a_broken_base(tmp_path: Path, broken: str) -> None:
+    text = (
+        f"@base <http://h/> .\n@prefix : <urn:> .\n<a> :p <b> .\n{broken}\n<a> :p <c> .\n:a :p :d .\n"
+        "@base <http://h/> .\n<a> :p <e> .\n"
+    )
+    reading = read(tmp_path, "a.ttl", text.encode())
+    assert objects(reading) == ["http://h/b", "urn:d", "http://h/e"]
+
+
+def test_directives_in_comments_strings_and_names_are_none(tmp_path: Path) -> None:
+    text = (
+        '# @prefix : <urn:x#> .\n:a :p :b . # base <urn:x>\n:a :d """\n@prefix : <urn:x#> .\n""" , "@prefix : <urn:x#> ." .\n'
+        ":prefix :p <urn:#prefix> . :a :p :base .\n:a :p ?? .\nPREFIX r: <urn:> r:a r:p r:c .\n"
+    )
+    reading = read(tmp_path, "a.ttl", P + text.replace('"""', '"""').encode())
+    assert objects(reading)[0] == "urn:b"
+    assert objects(reading)[-1] == "urn:c"
+    assert [leftover.line for leftover in reading.leftovers][-1:] == [8]
+
+
+def test_a_contradiction_of_a_prefix_that_was_never_bound_is_none(tmp_path: Path) -> None:
+    tbox = write(tmp_path, "t.ttl", PREFIXES + ":A a owl:Class ; owl:disjointWith :B . :B a owl:Class .")
+    text = PREFIXES + "@prefix d: <urn:d1#> .\nd:a a :A .\n@prefix d: <urn:d2 #> .\nd:a a :B .\n"
+    result = check_insertions(tbox, None, write(tmp_path, "i.ttl", text), reasoner="own")
+    assert result.verdict.value == "undetermined"
 
 
 def test_turtle_of_which_nothing_can_be_read_is_refused(tmp_path: Path) -> None:
@@ -142,9 +209,118 @@ def test_both_kinds_of_errors_at_once(tmp_path: Path) -> None:
     assert sorted((leftover.kind, leftover.line) for leftover in reading.leftovers) == [("malformed", 4), ("malformed", 6)]
 
 
-def test_the_same_rdf_id_twice_is_read(tmp_path: Path) -> None:
-    reading = read(tmp_path, "a.rdf", START + b'<C rdf:ID="a"/><D rdf:ID="a"/>' + END)
-    assert (len(reading.abox), reading.leftovers) == (2, ())
+XML_LITERAL = RDF + "XMLLiteral"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ('<d rdf:parseType="daml:collection"><C rdf:about="urn:b"/>\n</d>', '<C xmlns="urn:" rdf:about="urn:b"></C>\n'),
+        ('<d rdf:parseType="collection"/>', ""),
+        ('<d rdf:parseType="Literal">a &amp; <x:b xmlns:x="urn:x" z="&quot;" x:a=""><!--c--><?p i?></x:b></d>', "a &amp; "
+         '<x:b xmlns:x="urn:x" z="&quot;" x:a=""><!--c--><?p i?></x:b>'),
+    ],
+)  # fmt: skip
+def test_an_unknown_parse_type_is_an_xml_literal(tmp_path: Path, markup: str, text: str) -> None:
+    reading = read(tmp_path, "a.rdf", START + f'<C rdf:about="urn:a">{markup}</C>'.encode() + END)
+    text = text.replace("rdf:about", f'xmlns:rdf="{RDF}" rdf:about') if "rdf:" in text else text
+    assert reading.abox.literals == [Literal(text, XML_LITERAL)]
+    assert not reading.leftovers
+
+
+def test_a_class_in_a_daml_collection_is_told(tmp_path: Path) -> None:
+    text = (
+        f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:owl="{OWL}"><owl:Class rdf:about="urn:A"><owl:unionOf rdf:parseType="daml:collection">'
+        '<owl:Class rdf:about="urn:B"/></owl:unionOf></owl:Class></rdf:RDF>'
+    )
+    reading = read_ontology([write(tmp_path, "o.owl", text)])
+    (leftover,) = reading.leftovers
+    assert (leftover.kind, leftover.line) == ("broken-list", 1)
+    assert "daml" not in leftover.message
+
+
+@pytest.mark.parametrize(
+    ("element", "values"),
+    [
+        ('<C rdf:about="urn:a" xmlns:x="urn:" x:d="x\ny\tz&#10;"/>', ["x y z\n"]),
+        ('<C rdf:about="urn:a" xml:lang="en"><d xml:lang="">x</d><d>y</d></C>', ["x", "y@en"]),
+        ('<C rdf:about="urn:a"><d>x<!-- c -->y<?pi z?><![CDATA[<]]>&lt;</d></C>', ["xy<<"]),
+        ('<C rdf:about="urn:a"><d>\r\n&#13;</d></C>', ["\n\r"]),
+        ('<C about="urn:a"><p rdf:resource="urn:b">\n</p><d/></C>', [""]),
+        ('<C rdf:about="urn:a"><d rdf:datatype="urn:t" xml:lang="en"/></C>', [""]),
+    ],
+)
+def test_texts_and_values_are_those_of_xml(tmp_path: Path, element: str, values: list[str]) -> None:
+    reading = read(tmp_path, "a.rdf", START + element.encode() + END)
+    found = [value.lexical + f"@{value.language}" * bool(value.language) for value in reading.abox.literals]
+    assert (found, [x for x in reading.leftovers if x.kind == "malformed"]) == (values, [])
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        '<C rdf:ID="a"/>\n<C rdf:ID="a"/>',
+        '<C rdf:ID="a"/>\n<C xml:base="#x"><p rdf:ID="a" rdf:resource="urn:b"/></C>',
+        '\n<C rdf:bagID="x" rdf:about="urn:a"/>',
+        '\n<C rdf:about="urn:a"><p rdf:bagID="x" rdf:resource="urn:b"/></C>',
+        '\n<C rdf:aboutEach="urn:a"/>',
+        '\n<C rdf:aboutEachPrefix="urn:a"/>',
+        '\n<C rdf:about="urn:a" rdf:li="x"/>',
+        '\n<C rdf:about="urn:a" rdf:ID="x"/>',
+        '\n<C rdf:about="urn:a" rdf:nodeID="x"/>',
+        '\n<C rdf:about="_:a0.x"/>',
+        '\n<C rdf:about="urn:a" about="urn:b"/>',
+        '\n<C rdf:about="urn:a" rdf:resource="urn:b"/>',
+        '\n<C rdf:about="urn:a" d2="x" xml-d="y"/>',
+        '\n<C rdf:ID="1a"/>',
+        '\n<C rdf:nodeID="a:b"/>',
+        "\n<rdf:RDF/>",
+        "\n<rdf:li/>",
+        "\n<rdf:resource/>",
+        '\n<C rdf:about="urn:a"><rdf:Description/></C>',
+        '\n<C rdf:about="urn:a"><p rdf:resource="urn:b" rdf:nodeID="b"/></C>',
+        '\n<C rdf:about="urn:a"><p rdf:resource="urn:b" rdf:parseType="Resource"/></C>',
+        '\n<C rdf:about="urn:a"><p rdf:parseType="Resource" x:d="x" xmlns:x="urn:"/></C>',
+        '\n<C rdf:about="urn:a"><p rdf:about="urn:b"/></C>',
+        '\n<C rdf:about="urn:a"><p rdf:resource="urn:b">x</p></C>',
+        '\n<C rdf:about="urn:a"><p rdf:resource="urn:b"><C/></p></C>',
+        '\n<C rdf:about="urn:a"><p>x<C/></p></C>',
+        '\n<C rdf:about="urn:a"><p><C/>x</p></C>',
+        '\n<C rdf:about="urn:a"><p><C/><C/></p></C>',
+        '\n<C rdf:about="urn:a"><p rdf:datatype="urn:t"><C/></p></C>',
+        '\n<C rdf:about="urn:a"><d xml:lang="e_n">x</d></C>',
+        '\n<C rdf:about="urn:a">x</C>',
+        "\nx",
+        '\n<C rdf:about="urn:a"><d rdf:parseType="Triple"/></C>',
+        '\n<C rdf:about="urn:a" rdf:version="1.2"/>',
+    ],
+)
+def test_what_the_grammar_of_rdf_xml_does_not_have_is_told_with_its_line(tmp_path: Path, element: str) -> None:
+    reading = read(tmp_path, "a.rdf", START + element.encode() + b'\n<C rdf:about="urn:z"><p rdf:resource="urn:z2"/></C>' + END)
+    assert [(x.kind, x.line) for x in reading.leftovers] == [("malformed", 5)]
+    assert objects(reading)[-1] == "urn:z2"
+
+
+def test_an_entity_that_nothing_declares_does_not_vanish(tmp_path: Path) -> None:
+    for body in ('<C rdf:about="urn:a"><d>x&gone;y</d></C>', '<C rdf:about="urn:a&gone;"/>'):
+        with pytest.raises(InputError, match="declarations from outside"):
+            read(tmp_path, "a.owl", doctype("%gone;", body))
+
+
+def test_references_are_resolved_against_the_base_around_them(tmp_path: Path) -> None:
+    elements = (
+        '<C rdf:about="urn:a" xml:base="http://h/b/c?q#f"><p rdf:resource=""/><p rdf:resource="#x"/><p rdf:resource="../y/./z"/>'
+        '<p rdf:resource="?r"/><p xml:base="//o" rdf:resource="k"/><p rdf:resource="urn:x/../y"/><p><C rdf:ID="i"/></p></C>'
+    )
+    assert objects(read(tmp_path, "a.rdf", START + elements.encode() + END)) == [
+        "http://h/b/c?q",
+        "http://h/b/c?q#x",
+        "http://h/y/z",
+        "http://h/b/c?r",
+        "http://o/k",
+        "urn:x/../y",
+        "http://h/b/c?q#i",
+    ]
 
 
 @pytest.mark.parametrize(

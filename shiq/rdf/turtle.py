@@ -1,8 +1,15 @@
-"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known because it is fed line by line."""
+"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known because it is fed line by line.
+
+After a broken directive it would go on with what the prefix, or the base, meant before. So a document with an error is read once
+more, each directive by itself: one that is broken leaves its prefix without a meaning, and statements that use it are rejected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
 from typing import BinaryIO
 
 import pyoxigraph as ox
@@ -17,6 +24,24 @@ from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000
 _SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG}
+
+_GAP = rb"(?:[ \t\r\n]|#[^\r\n]*(?:[\r\n]|$))*"
+_NAME = rb"([^ \t\r\n:<>\"'#]*):"
+_IRI = rb"<[^<>\r\n]*>"
+_WORD = rb"@(?:prefix|base)\b|(?<![\w:.%@+\x80-\xff-])(?:prefix" + _GAP + _NAME + rb"|base" + _GAP + rb"<)"
+#: What hides or shows directives; a string without end is none.
+_TOKEN = re.compile(
+    rb"#[^\r\n]*|" + _IRI + rb"|(?P<long>\"\"\"(?:[^\"\\]|\\.|\"{1,2}(?!\"))*\"\"\"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*''')"
+    rb"|\"(?:[^\"\\\r\n]|\\.)*\"|'(?:[^'\\\r\n]|\\.)*'|(?P<directive>" + _WORD + rb")",
+    re.DOTALL | re.IGNORECASE,
+)
+_DIRECTIVE = re.compile(
+    rb"(?:@prefix" + _GAP + _NAME + rb"|@base)" + _GAP + _IRI + _GAP + rb"\.|(?:prefix" + _GAP + _NAME + rb"|base)" + _GAP + _IRI,
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile(_WORD, re.IGNORECASE)
+_BOUND = re.compile(rb"@?prefix" + _GAP + _NAME, re.IGNORECASE)
+_LINE_END = re.compile(rb"[\r\n]|$")
 
 
 class _Feed:
@@ -54,27 +79,21 @@ def read_turtle(
     Raises: InputError where not one triple could be read.
     """
     begun = len(triples)
-    last = (0, "")
     add_quad = quad_adder(triples, label)
-    with source.open() as stream:
-        feed = _Feed(stream, source.name)
-        parser = ox.parse(feed, format=_SYNTAX[source.format], base_iri=source.iri)  # type: ignore[arg-type]
-        while rejects.total < _MOST_ERRORS:
-            try:
-                for quad in parser:
-                    add_quad(quad, feed.line)
-                    if progress is not None and not len(triples) % 65536:
-                        progress(source.name, len(triples) - begun)
-                break
-            except (SyntaxError, RefusedTermError) as error:
-                line = (isinstance(error, SyntaxError) and error.lineno) or feed.line
-                # One broken statement makes a parser complain at each of its remaining tokens.
-                message = (line == feed.line and not_utf8(feed.text)) or message_of(error)
-                if (line, message) != last:
-                    rejects.add(message, line, feed.text.decode("utf-8", "backslashreplace"))
-                last = (line, message)
-        else:
-            rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", feed.line)
+
+    def add(quad: ox.Quad, line: int) -> None:
+        add_quad(quad, line)
+        if progress is not None and not len(triples) % 65536:
+            progress(source.name, len(triples) - begun)
+
+    try:
+        with source.open() as stream:
+            feed = _Feed(stream, source.name)
+            for quad in _quads(feed, source.format, source.iri):
+                add(quad, feed.line)
+    except (SyntaxError, RefusedTermError):
+        triples.cut(begun)
+        _read_parts(source, triples, add, rejects)
     if rejects.total and len(triples) == begun:
         first = rejects.shown[0]
         raise InputError(
@@ -83,3 +102,125 @@ def read_turtle(
         )
     if progress is not None:
         progress(source.name, len(triples) - begun)
+
+
+def _quads(feed: _Feed, format: Format, base: str | None) -> ox.QuadParser:
+    return ox.parse(feed, format=_SYNTAX[format], base_iri=base)  # type: ignore[arg-type]
+
+
+# --- documents with an error ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What names mean at some place of a document; ``base`` None where relative ones mean nothing."""
+
+    base: str | None
+    prefixes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def header(self) -> bytes:
+        """One line that says so."""
+        return " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
+
+    def without(self, directive: bytes) -> _Meaning:
+        """Less what ``directive``, which is broken, would have said; where it does not say what, less all of it."""
+        if b"base" in directive[:5].lower():
+            return replace(self, base=None)
+        match = _BOUND.match(directive)
+        if match is None:
+            return replace(self, prefixes=())
+        return replace(self, prefixes=tuple(pair for pair in self.prefixes if pair[0].encode() != match[1]))
+
+
+def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Where directives begin and end, and what is between them; (begin, end, whether it is a directive)."""
+    at = 0
+    for match in _TOKEN.finditer(data):
+        if match["directive"] is None or match.start() < at:
+            continue
+        begin = match.start()
+        whole = _DIRECTIVE.match(data, begin)
+        named = whole or _BOUND.match(data, begin) or match
+        end = named.end() if whole else _LINE_END.search(data, named.end()).start()  # type: ignore[union-attr]
+        yield at, begin, False
+        yield begin, end, True
+        at = end
+    yield at, len(data), False
+
+
+def _read_parts(source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
+    """Reads what is between directives by what these say."""
+    data = source.read()
+    meaning = _Meaning(source.iri)
+    line = 1
+    for begin, end, is_directive in _parts(data):
+        part = data[begin:end]
+        if is_directive:
+            meaning = _directed(part, meaning, source, line, rejects)
+        elif part.strip():
+            errors, sound = _errors(part, meaning, source, line, triples, add)
+            # They may come from a quotation mark that is missing, so that directives were taken for text.
+            if errors and (hidden := [m[0] for t in _TOKEN.finditer(part) if t["long"] for m in _HIDDEN.finditer(t["long"])]):
+                triples.cut(sound)
+                for directive in hidden:
+                    meaning = meaning.without(directive)
+                errors, _ = _errors(part, meaning, source, line, triples, add, behind=errors[0][1])
+            for message, number, text in errors:
+                rejects.add(message, number, text)
+        if rejects.total >= _MOST_ERRORS:
+            rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", line)
+            return
+        line += part.count(b"\n")
+
+
+def _directed(part: bytes, meaning: _Meaning, source: FileSource, line: int, rejects: Rejects) -> _Meaning:
+    """What names mean behind the directive ``part``."""
+    feed = _Feed(BytesIO(meaning.header + part), source.name)
+    parser = _quads(feed, source.format, meaning.base)
+    text = part.decode("utf-8", "backslashreplace")
+    try:
+        if _DIRECTIVE.fullmatch(part) is None:
+            raise SyntaxError("this is no whole directive")
+        for _ in parser:
+            raise SyntaxError("this is no directive")
+    except SyntaxError as error:
+        hint = "what it would have given a meaning has none from here on"
+        rejects.add(not_utf8(part) or message_of(error), line, text, hint)
+        return meaning.without(part)
+    return _Meaning(parser.base_iri, tuple(parser.prefixes.items()))
+
+
+def _errors(
+    part: bytes,
+    meaning: _Meaning,
+    source: FileSource,
+    line: int,
+    triples: Triples,
+    add: Callable[[ox.Quad, int], None],
+    behind: int = 0,
+) -> tuple[list[tuple[str, int, str]], int]:
+    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in line ``behind`` or later.
+
+    What is wrong, with line and text, and how many triples there were at the first error.
+    """
+    sound = 0
+    found: list[tuple[str, int, str]] = []
+    feed = _Feed(BytesIO(meaning.header + part), source.name)
+    parser = _quads(feed, source.format, meaning.base)
+    shift, last = line - 2, (0, "")
+    while len(found) < _MOST_ERRORS:
+        try:
+            for quad in parser:
+                if feed.line + shift >= behind:
+                    add(quad, feed.line + shift)
+            break
+        except (SyntaxError, RefusedTermError) as error:
+            at = (isinstance(error, SyntaxError) and error.lineno) or feed.line
+            # One broken statement makes a parser complain at each of its remaining tokens.
+            message = (at == feed.line and not_utf8(feed.text)) or message_of(error)
+            sound = sound if found else len(triples)
+            if (at, message) != last and at + shift >= behind:
+                found.append((message, at + shift, feed.text.decode("utf-8", "backslashreplace")))
+            last = (at, message)
+    return found, sound
