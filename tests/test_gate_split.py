@@ -282,6 +282,47 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
         assert (gated.exit_code, gated.verdict.value) == (1, "undetermined")
 
 
+FLOAT = "<http://www.w3.org/2001/XMLSchema#float>"
+
+
+def test_hints_were_checked(units: Path, tmp_path: Path) -> None:
+    """The line to write instead is told where it contradicts no more, and only there."""
+    meant = {
+        t("ann", "weighs", '"0.4"'): t("ann", "weighs", f'"0.4"^^{FLOAT}'),
+        t("tom", "weighs", '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'): t("tom", "weighs", f'"1.5"^^{FLOAT}'),
+        t("ann", "weighs", '"a lot"'): "",
+        t("ann", "way", '"LEFT_TO_RIGHT"'): t("ann", "way", '"LEFT-TO-RIGHT"'),
+        t("ann", "way", '"sideways"'): "",
+        t("ann", "likes", f'"{PREFIX}tom"'): t("ann", "likes", "tom"),
+        t("bob", "likes", f'"<{PREFIX}tom>"'): t("bob", "likes", "tom"),
+        t("ann", "likes", f'"{PREFIX}rex"'): "",
+        t("ann", "likes", '"tom"'): "",
+        t("ann", "lieks", "tom"): t("ann", "likes", "tom"),
+        t("ann", "lieks", "rex"): "",
+        a("ann", "Catt"): a("ann", "Cat"),
+    }
+    lines = [*meant, *GOOD]
+    random.Random(3).shuffle(lines)
+    gated = split(units, tmp_path, lines)
+    told = {x.line.text: x.hint for x in gated.set_aside}
+    assert {line: hint for line, hint in told.items() if hint.startswith("write")} == {
+        line: f"write {other} instead" for line, other in meant.items() if other
+    }
+    assert told.keys() == meant.keys() and told[t("ann", "lieks", "rex")].startswith("did you mean")
+
+
+def test_a_batch_of_five(units: Path, tmp_path: Path) -> None:
+    """One conflict, one literal on an object property, one misspelt property, one unit literal under its own range, one good
+    line: two are accepted, three set aside with three reasons."""
+    conflict, literal, misspelt = a("rex", "Cat"), t("ann", "likes", '"tom"'), t("ann", "lieks", "tom")
+    unit, good = t("ann", "lasts", f'"215.0"^^<{PREFIX}second>'), a("ann", "Cat")
+    for order in itertools.islice(itertools.permutations([conflict, literal, misspelt, unit, good]), 0, 120, 50):
+        gated = split(units, tmp_path, order, reasoner="auto")
+        assert Counter(texts(gated)[0]) == Counter([unit, good]), gated.reason
+        assert reasons(gated) == {conflict: "conflict", literal: "malformed", misspelt: "undeclared"}
+        assert (gated.exit_code, len({x.reason for x in gated.set_aside})) == (1, 3)
+
+
 # --- the least --------------------------------------------------------------------------------------
 
 

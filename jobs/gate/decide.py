@@ -25,13 +25,15 @@ from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.identities import Identity, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
-from jobs.gate.undecided import undecided_insertions
+from jobs.gate.mending import Mending, mended
+from jobs.gate.undecided import OfAnAddSet, undecided_insertions
 from jobs.gate.waivers import Policy
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
+from shiq.model import Signature
 from shiq.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
@@ -88,14 +90,16 @@ def gate(
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     batch = Batch(insertions, lines)
     culprits = Culprits(batch, policy, unit, aside)
-    gating = _Gating(batch, culprits, mode, identities, run.hexdigest()[:16], dry_run)
+    check, left = partial(session.check, deletions=list(deletions), **asked_for), partial(session.left, **asked_for)
+    name = run.hexdigest()[:16]
+    gating = _Gating(
+        batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run
+    )
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
-    gating.left = partial(session.left, **asked_for)
-    gating.timeout = settings.get("timeout")
-    return gating.decide(partial(session.check, deletions=list(deletions), **asked_for), commit and not dry_run, deliver)
+    return gating.decide(commit and not dry_run, deliver)
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
@@ -114,10 +118,14 @@ def _digest(name: str) -> str:
 
 @dataclass
 class _Gating:
-    """What was taken out and why, beside what conflicts cost."""
+    """What was taken out and why, beside what conflicts cost; ``check``, ``left``: of the session, with the settings."""
 
     batch: Batch
     culprits: Culprits
+    check: Callable[..., Result]
+    left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
+    signature: Signature
+    timeout: float | None
     mode: str
     merging: str
     run: str
@@ -125,8 +133,6 @@ class _Gating:
     taken: dict[int, SetAside] = field(default_factory=dict)
     known: dict[int, SetAside] = field(default_factory=dict)
     against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
-    left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]] = lambda files: ()
-    timeout: float | None = None
     identities: tuple[Identity, ...] | None = None
     first: Result | None = None
     rounds: int = 0
@@ -160,7 +166,7 @@ class _Gating:
             if said_before and said_before.alone == tbox_hash:
                 self.known[i] = SetAside(line, "known: it contradicts the ontology by itself", kind="known")
 
-    def decide(self, check: Callable[..., Result], commit: bool, deliver: Deliver | None) -> Gated:
+    def decide(self, commit: bool, deliver: Deliver | None) -> Gated:
         """Rounds of checks, until what is left is consistent or the batch is refused."""
         if self.mode == "split":
             self._take_broken()
@@ -178,7 +184,7 @@ class _Gating:
         while True:
             self.rounds += 1
             with self.batch.files(self.inside) as (files, told):
-                result = renamed(check(files, commit=commit, before_commit=approve), told)
+                result = renamed(self.check(files, commit=commit, before_commit=approve), told)
             self.first = self.first or result
             if delivered:
                 return replace(delivered[0], result=result)
@@ -261,10 +267,29 @@ class _Gating:
             self.taken[i] = SetAside(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
+    # --- what would mend it ------------------------------------------------------------------------
+
+    def _hinted(self, result: Result) -> Mapping[int, SetAside]:
+        """What is outside, with the line to write instead where a check says that it mends one."""
+        outside = self.outside
+        if not outside or not isinstance(result.a_add, OfAnAddSet):
+            return outside
+        hints = mended(outside.values(), Mending(self.signature, result.a_add.add_set.tbox), self._mends)
+        return {i: replace(x, hint=hints.get(x.line, x.hint)) for i, x in outside.items()}
+
+    def _mends(self, pairs: Sequence[tuple[SetAside, Line]]) -> bool:
+        """Whether what is inside is consistent with lines instead of those that were set aside, and with what else was set aside
+        for the same conflicts."""
+        written = {x.line for x, _ in pairs}
+        numbers = {n for x, _ in pairs for n in x.conflicts}
+        others = [x.line for x in self.outside.values() if numbers.intersection(x.conflicts) and x.line not in written]
+        with self.batch.files(self.inside, [*others, *(line for _, line in pairs)]) as (files, _):
+            return self.check(files, max_conflicts=0).verdict is Verdict.CONSISTENT
+
     # --- the answer --------------------------------------------------------------------------------
 
     def _gated(self, result: Result) -> Gated:
-        outside = self.outside
+        outside = self._hinted(result)
         decision = SPLIT if outside else ACCEPTED
         verdict = (self.first or result).verdict
         if self.culprits.conflicts:

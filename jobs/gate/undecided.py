@@ -15,7 +15,9 @@ from shiq.result import Result
 
 
 @runtime_checkable
-class _OfAnAddSet(Protocol):
+class OfAnAddSet(Protocol):
+    """What of a result tells of its add set in this process."""
+
     add_set: AddSet
 
 
@@ -23,7 +25,7 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
     """What of a batch may have left modules undetermined, as N-Triples lines with the reason; the likeliest first: values of
     which nobody can say whether they are in a range; what is said of the individuals of the module alone; what else mentions one.
     """
-    if not result.undecided or not isinstance(result.a_add, _OfAnAddSet):
+    if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
         return
     add_set = result.a_add.add_set
     reason = {individual: module.reason for module in reversed(result.undecided) for individual in module.individuals}

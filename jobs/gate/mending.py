@@ -1,0 +1,160 @@
+"""Lines as they may have been meant: what is told of a line that was set aside, once a check has said that it mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Final
+
+import pyoxigraph as ox
+
+from jobs.gate.gated import SetAside
+from jobs.gate.lines import Line, Triple
+from jobs.gate.undecided import ranges_of
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.model import (
+    RDF,
+    DataComplementOf,
+    DataIntersectionOf,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    DataUnionOf,
+    Literal,
+    Signature,
+)
+from shiq.ntriples import literal as literal_text
+from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
+
+#: Lines that are looked at, other spellings of each, and checks that are spent on them.
+MOST_LINES, MOST_SPELLINGS, MOST_CHECKS = 200, 3, 12
+_MENDABLE: Final = {"conflict", "malformed", "undeclared"}
+_LEAST_ALIKE: Final = 0.75
+_ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
+
+
+class Mending:
+    """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and values that a range names, and the
+    IRI that a literal spells."""
+
+    def __init__(self, signature: Signature, tbox: ClausalTBox) -> None:
+        self._signature, self._tbox = signature, tbox
+
+    @cached_property
+    def _theory(self) -> DataTheory:
+        return DataTheory(self._tbox.definitions, self._tbox.roles)
+
+    @cached_property
+    def _ranges(self) -> Mapping[str, Sequence[DataRange]]:
+        return ranges_of(self._tbox)
+
+    @cached_property
+    def _near_class(self) -> NearMisses:
+        return NearMisses(self._signature.classes)
+
+    @cached_property
+    def _near_property(self) -> NearMisses:
+        return NearMisses(self._signature.object_properties | self._signature.data_properties)
+
+    def spellings(self, triple: Triple, kind: str) -> list[Triple]:
+        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong with it (`SetAside.kind`)."""
+        subject, predicate, value = triple
+        iri, known = predicate[1:-1], self._signature
+        found: list[Triple] = []
+        if kind == "undeclared" and iri == RDF + "type":
+            near = self._near_class.nearest(value[1:-1])
+            found = [(subject, predicate, f"<{near}>")] if near else []
+        elif iri in known.object_properties:
+            found = [(subject, predicate, object) for object in _spelt_iri(value)]
+        elif iri in known.data_properties:
+            found = [(subject, predicate, literal_text(x)) for x in self._values(iri, value)]
+        elif kind == "undeclared" and not is_reserved(iri):
+            near = self._near_property.nearest(iri)
+            found = [(subject, f"<{near}>", value)] if near else []
+        return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
+
+    def _values(self, property: str, text: str) -> Iterator[Literal]:
+        """Members of enumerations that are near, then the same text as another datatype that the ranges name."""
+        read = _literal(text)
+        if read is None or read.language:
+            return
+        lexical = read.value
+        named = sorted({part for range_ in self._ranges.get(property, ()) for part in _named_in(range_)}, key=repr)
+        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, Literal)]
+        yield from (x for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1]))) if -likeness >= _LEAST_ALIKE)
+        for datatype in named:
+            if isinstance(datatype, Datatype) and datatype.iri in DATATYPES:
+                made = Literal(lexical, datatype.iri)
+                if not isinstance(self._theory.value(made), IllTyped):
+                    yield made
+
+
+def _literal(value: str) -> ox.Literal | None:
+    quad = next(iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES)))
+    return quad.object if isinstance(quad.object, ox.Literal) else None
+
+
+def _spelt_iri(value: str) -> Iterator[str]:
+    read = _literal(value)
+    spelt = _ABSOLUTE.fullmatch(read.value) if read else None
+    if spelt:
+        try:
+            yield str(ox.NamedNode(spelt[1]))
+        except ValueError:
+            return
+
+
+def _likeness(first: str, second: str) -> float:
+    """1 for texts that differ in case, spaces and punctuation alone."""
+    a, b = ("".join(c for c in text.casefold() if c.isalnum()) for text in (first, second))
+    return SequenceMatcher(None, a, b).ratio() if a and b else 0.0
+
+
+def _named_in(range_: DataRange) -> Iterator[Datatype | Literal]:
+    """The datatypes and literals that ``range_`` names."""
+    match range_:
+        case Datatype():
+            yield range_
+        case DataOneOf(literals):
+            yield from literals
+        case DatatypeRestriction(base, _):
+            yield base
+        case DataComplementOf(operand):
+            yield from _named_in(operand)
+        case DataIntersectionOf(operands) | DataUnionOf(operands):
+            for operand in operands:
+                yield from _named_in(operand)
+
+
+def mended(
+    rows: Iterable[SetAside], mending: Mending, holds: Callable[[Sequence[tuple[SetAside, Line]]], bool]
+) -> dict[Line, str]:
+    """For lines that were set aside, the line to write instead, where ``holds`` says that with it nothing is wrong any more. Many
+    are asked about together, since what is consistent stays so without some of it; `MOST_CHECKS` times at most."""
+    mendable = sorted((x for x in rows if x.kind in _MENDABLE and x.line.triple), key=lambda x: (x.line.text, x.line.file))
+    spelt = [(x, mending.spellings(x.line.triple, x.kind)) for x in mendable[:MOST_LINES] if x.line.triple]
+    found: dict[Line, str] = {}
+    left = MOST_CHECKS
+    for turn in range(MOST_SPELLINGS):
+        parts = [[(x, _written(x.line, known[turn])) for x, known in spelt if turn < len(known) and x.line not in found]]
+        while parts and left:
+            part = parts.pop()
+            if not part:
+                continue
+            left -= 1
+            if holds(part):
+                found |= {x.line: f"write {line.text} instead" for x, line in part}
+            elif len(part) > 1:
+                middle = len(part) // 2
+                parts += [part[middle:], part[:middle]]
+    return found
+
+
+def _written(line: Line, triple: Triple) -> Line:
+    text = " ".join(part for part in (*triple, line.graph, ".\n") if part)
+    return replace(line, raw=text.encode(), triple=triple)
