@@ -27,6 +27,7 @@ from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
+from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.explanation.canonical import Row, canonical_rows, rows_of
 from shiq.explanation.parsed import line_of
 from shiq.explanation.proof import prove
@@ -370,7 +371,11 @@ class Explainer:
         extra: list[SubClassOf | Class] = [*definitions(assertions, roles), *map(Class, atom_names(plain))]
         tbox = simplify(TBox(tuple(axioms)), extra).clauses
         contradictory, parts = self._modules(tbox, assertions)
-        return contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
+        before = self.unsure
+        refuted = contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
+        if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
+            self.unsure = before  # what is open without that decision rests on it
+        return refuted
 
     # --- all conflicts -----------------------------------------------------------------------------
 

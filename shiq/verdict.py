@@ -26,6 +26,9 @@ class Verdict(Enum):
 #: Exit codes of the command line, by verdict.
 EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMINED: 3}
 
+#: Allowed, it is a decision on what the values of these datatypes are.
+UNKNOWN_DATATYPE = "unknown-datatype"
+
 #: Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name (``--allow KIND``).
 KINDS: dict[str, str] = {
     "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
@@ -36,7 +39,8 @@ KINDS: dict[str, str] = {
     "punning": "an IRI used as two kinds of property, or as class and datatype",
     "annotation-punning": "an IRI used as annotation property and as object or data property: it is read as the latter",
     "broken-list": "an RDF list that is cyclic, forked or unterminated",
-    "unknown-datatype": "a datatype outside the OWL 2 datatype map that nothing defines: its values are opaque",
+    "unknown-datatype": "a datatype outside the OWL 2 datatype map that nothing defines: its values are opaque; allowed, it is a "
+    "value space of its own, with one value for each lexical form",
     "ill-typed": "a literal whose lexical form its datatype does not have; allowed ones are set aside instead of refuted",
     "unknown-vocabulary": "a term in a reserved namespace (owl:, rdf:, rdfs:, xsd:) that does not exist, mostly a typo",
     "unattached": "triples of a class expression or list that no axiom uses",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq import check_insertions
+from shiq.check import check_insertions, index, open_store
 from shiq.result import Result
 from shiq.verdict import Verdict
 
@@ -59,3 +59,39 @@ def test_many_values_of_a_unit_are_no_obstacle(tmp_path: Path) -> None:
     lines = [f'<urn:d#c> <urn:o#length> "{i}"^^<urn:unit#metre>' for i in range(50)]
     result = check(tmp_path, "<urn:d#c> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:o#Film>", *lines)
     assert result.verdict is CONSISTENT, result.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f'<urn:d#a> <urn:o#runtime> "214.0"{UNIT}', CONSISTENT),
+        (f'<urn:d#a> <urn:o#runtime> "215.0"{UNIT}', INCONSISTENT),
+        (f'<urn:d#a> <urn:o#runtime> "214.00"{UNIT}', INCONSISTENT),
+        ('<urn:d#c> <urn:o#runtime> "215.0"', INCONSISTENT),
+        (f'<urn:d#c> <urn:o#year> "215"{UNIT}', INCONSISTENT),
+        ('<urn:d#c> <urn:o#length> "1.80"^^<urn:unit#second>', INCONSISTENT),
+    ],
+)
+def test_allowed_units_are_told_apart_by_lexical_form(tmp_path: Path, line: str, expected: Verdict) -> None:
+    allow = ["unknown-datatype"]
+    for result in (check(tmp_path, line, allow=allow), check(tmp_path, line, allow=allow, engine="memory", criterion="none")):
+        assert (result.verdict, result.reason) == (expected, "")
+        assert all(conflict.is_minimal for conflict in result.conflicts)
+        assert any("by your decision" in note for note in result.evidence.notes)
+    # The decision is made with a check, or with the certificate of the store, where it stays.
+    for agreed in ([], allow):
+        store = tmp_path / f"kg{len(agreed)}"
+        index(tmp_path / "tbox.ofn", tmp_path / "base.nt", store, allow=agreed)
+        with open_store(store) as session:
+            assert session.check(tmp_path / "batch.nt", allow=allow).verdict is expected
+            later = session.check(tmp_path / "batch.nt")
+            assert later.verdict is (expected if agreed else check(tmp_path, line).verdict)
+            assert session.check(tmp_path / "batch.nt", allow=allow).verdict is expected
+
+
+def test_the_way_out_is_told_where_it_is_one(tmp_path: Path) -> None:
+    told = "--allow unknown-datatype"
+    assert told in check(tmp_path, f'<urn:d#a> <urn:o#runtime> "215.0"{UNIT}').reason
+    huge = f'<urn:d#c> <urn:o#year> "{"7" * 70_000}"{YEARS}'
+    result = check(tmp_path, huge, allow=["unknown-datatype"])
+    assert told not in result.reason

@@ -80,10 +80,10 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
-    def from_store(cls, store: Store) -> GraphFramesKnowledgeBase:
-        """Opens the snapshot of ``store``, with the told literals that it holds."""
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> GraphFramesKnowledgeBase:
+        """Opens the snapshot of ``store`` with the told literals that it holds; ``tbox``: see `LocalKnowledgeBase.from_store`."""
         session()
-        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms))
+        return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
 
     @cached_property
     def spark(self) -> SparkSession:

@@ -62,9 +62,9 @@ class LocalKnowledgeBase:
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
-    def from_store(cls, store: Store) -> LocalKnowledgeBase:
-        """Opens the snapshot of ``store``."""
-        return cls(store.tbox, StoreBase(store), role_box(store.tbox.axioms))
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> LocalKnowledgeBase:
+        """Opens the snapshot of ``store``; ``tbox``: instead of its own, with the same clauses."""
+        return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
 
     def __len__(self) -> int:
         return len(self.base)

@@ -125,9 +125,9 @@ class MemoryKnowledgeBase:
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     @classmethod
-    def from_store(cls, store: Store) -> MemoryKnowledgeBase:
-        """Opens the snapshot of ``store``; reads all of it."""
-        return cls.build(store.tbox, store.export())
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> MemoryKnowledgeBase:
+        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the same clauses."""
+        return cls.build(tbox or store.tbox, store.export())
 
     def __len__(self) -> int:
         return len(self.assertions)

@@ -9,6 +9,7 @@ from typing import Any
 
 from abox_ops.raw_conflict import RawConflict
 from shiq.checking.base import Base, Found, Sized, Telling
+from shiq.checking.inputs import is_read_by_form
 from shiq.checking.options import ELSEWHERE, Clock, Options
 from shiq.conflict import Conflict
 from shiq.deadline import TimeIsOver, until
@@ -18,8 +19,9 @@ from shiq.model import Assertion
 from shiq.ntriples import assertion_lines
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import AGPL
+from shiq.reasoner.protocol import OPAQUE
 from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, Leftover, Verdict, blocks
+from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
 Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
@@ -75,7 +77,7 @@ def result_of(
             found.run,
             tuple(sorted(options.fail_on)),
             found.sent,
-            _notes(found, options),
+            _notes(base, found, options),
         ),
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
@@ -165,6 +167,9 @@ def _verdict(
         way_out = "asked for by --fail-on" if asked else f"--known or --allow {kind} if that is meant"
         reasons.append(f"{count:,} × {kind}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
+    is_open = any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox)
+    if is_open and options.engine not in ELSEWHERE:
+        reasons.append(f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant")
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 
 
@@ -182,8 +187,16 @@ def _not_certified(base: Base) -> str:
     return f"the base is not certified consistent: {', '.join(parts) or 'nobody has certified it yet'}{again}"
 
 
-def _notes(found: Found, options: Options) -> tuple[str, ...]:
+_BY_FORM = (
+    f"by your decision (--allow {UNKNOWN_DATATYPE}) each unknown datatype has values of its own, one for each lexical form; "
+    "the verdict holds for that reading"
+)
+
+
+def _notes(base: Base, found: Found, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
+    if is_read_by_form(base.tbox):
+        notes.append(_BY_FORM)
     if options.accept_agpl and options.reasoner in AGPL:
         notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
     return tuple(notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,16 @@ from shiq.checking.answer import in_time, out_of_time, result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
 from shiq.checking.deciding import deadline_of, decided, individuals_of, sent_by, sent_since
-from shiq.checking.inputs import assertions_of, catalog_of, empty_tbox, on_reading, ontology_of, sources_of, well_typed
+from shiq.checking.inputs import (
+    assertions_of,
+    catalog_of,
+    empty_tbox,
+    on_reading,
+    ontology_of,
+    read_by_form,
+    sources_of,
+    well_typed,
+)
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
@@ -41,6 +50,7 @@ def certified(
     ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
 ) -> Base | Result:
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *given.leftovers)
     clock.doing = "certifying the base"
     if require_axioms:
@@ -68,6 +78,7 @@ def certify_base(
     clock: Clock,
 ) -> Result:
     """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
     tbox = ontology.tbox
     empty = begun(options).build(tbox, ABox())
     abox, aside = well_typed(abox, options)
@@ -117,6 +128,7 @@ def prepare_and_certify(
 ) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
     that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that is left."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
@@ -189,10 +201,15 @@ def _base_certificate(result: Result) -> dict[str, Any]:
     }
 
 
+def allowed_of(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
+    """The kinds that are allowed by ``options``, or were when a base was certified."""
+    return options.allow | {x.kind for x in leftovers if x.agreed}
+
+
 def certificate_of(result: Result, options: Options) -> Any:
     """The certificate that a store keeps of ``result``, dated now."""
     store = load(STORE)
-    allowed = options.allow | {x.kind for x in result.evidence.leftovers if x.agreed}
+    allowed = allowed_of(result.evidence.leftovers, options)
     return store.Certificate.now(
         verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(allowed)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from shiq.abox import ABox, abox_of
@@ -12,13 +12,19 @@ from shiq.checking.base import Base, Batch
 from shiq.checking.blank_nodes import told_by_label
 from shiq.checking.options import Options
 from shiq.datatypes import DataTheory, IllTyped
+from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.errors import InputError
-from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion
+from shiq.model import (
+    Assertion,
+    DataPropertyAssertion,
+    NegativeDataPropertyAssertion,
+    TBox,
+)
 from shiq.ntriples import assertion_lines
 from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-from shiq.verdict import Leftover
+from shiq.verdict import UNKNOWN_DATATYPE, Leftover
 
 
 def sources_of(given: object) -> list[object]:
@@ -91,6 +97,17 @@ def on_reading(options: Options) -> Callable[[str, int], None] | None:
     """What readers call as (source, done), to tell of progress; None if nobody listens."""
     progress = options.progress
     return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
+
+
+def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
+    """``tbox``; where unknown datatypes are ``allowed``, each is a value space of its own, whose values are its lexical forms."""
+    if UNKNOWN_DATATYPE not in allowed or not tbox.axioms or is_read_by_form(tbox):
+        return tbox
+    return replace(tbox, axioms=(*tbox.axioms, READ_BY_FORM))
+
+
+def is_read_by_form(tbox: TBox) -> bool:
+    return tbox.axioms[-1:] == (READ_BY_FORM,)
 
 
 def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:

@@ -15,8 +15,8 @@ from shiq.checking.answer import in_time, result_of
 from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
 from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider, unmatched_deletions
-from shiq.checking.inputs import read_batch
-from shiq.checking.options import ENGINES, STORE, Clock, Options, begun, load, settings_of
+from shiq.checking.inputs import read_batch, read_by_form
+from shiq.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.place import Place
@@ -39,7 +39,7 @@ class Session:
         self._is_past = snapshot is not None
         self._store: Any = load(STORE).open_store(path, snapshot)
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
-        self._knowledge_bases: dict[str, KnowledgeBase] = {}
+        self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
 
     def __enter__(self) -> Session:
         return self
@@ -189,11 +189,13 @@ class Session:
         found: tuple[str, int] = self._store.identity
         return found
 
-    def knowledge_base(self, engine: str) -> KnowledgeBase:
-        """The store as ``engine`` holds it for this session."""
-        if engine not in self._knowledge_bases:
-            self._knowledge_bases[engine] = load(ENGINES[engine]).from_store(self._store)
-        return self._knowledge_bases[engine]
+    def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
+        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with the same clauses."""
+        key = engine, tbox is not None
+        if key not in self._knowledge_bases:
+            given = (self._store,) if tbox is None else (self._store, tbox)
+            self._knowledge_bases[key] = load(ENGINES[engine]).from_store(*given)
+        return self._knowledge_bases[key]
 
     def _renew(self) -> None:
         """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
@@ -218,9 +220,12 @@ class Session:
         begun(options)
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
+        tbox: TBox = self._store.tbox
+        if options.engine not in ELSEWHERE:
+            tbox = read_by_form(tbox, options.allow.union(certificate.get("allowed", ())))
         return Base(
-            self._store.tbox,
-            self.knowledge_base(options.engine),
+            tbox,
+            self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
             (*agreed(self._store.leftovers, certificate), *told_aside(self._store.asides)),
             certificate,
             self._store.ontologies,

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 
 from shiq.datatypes.datatype_map import SPACES
 from shiq.datatypes.ranges import Known
-from shiq.datatypes.values import DataValue, ValueSet
+from shiq.datatypes.values import DataValue, ValueSet, WholeOrNothing
+
+#: Of a space that is no one's but an unknown datatype's.
+EVERY_FORM = WholeOrNothing(True)
 
 #: More pieces than this in one space are not looked at.
 MOST_PIECES = 512
@@ -59,7 +62,7 @@ def cells_of(sets: Iterable[Known]) -> list[Cell]:
         by_space.setdefault(known.space, []).append(known)
     cells = [Cell(frozenset())]
     for space, members in by_space.items():
-        pieces: list[tuple[frozenset[Known], ValueSet]] = [(frozenset(), SPACES[space])]
+        pieces: list[tuple[frozenset[Known], ValueSet]] = [(frozenset(), SPACES.get(space, EVERY_FORM))]
         for known in members:
             split = []
             for inside, values in pieces:

@@ -10,7 +10,7 @@ IllTyped(reason='"200" is not a legal xsd:byte: it is greater than 127')
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -57,6 +57,7 @@ from shiq.datatypes.values import (
     DOUBLE,
     DURATION,
     FLOAT,
+    FORMS_OF,
     HEX,
     OPAQUE,
     REAL,
@@ -69,7 +70,7 @@ from shiq.datatypes.values import (
     ValueSet,
     WholeOrNothing,
 )
-from shiq.model import OWL, RDF, RDFS, XSD, Literal
+from shiq.model import OWL, RDF, RDFS, TOP_DATATYPE, XSD, Datatype, DatatypeDefinition, Literal
 
 BOUNDS: Final = frozenset(XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
 LENGTHS: Final = frozenset(XSD + f for f in ("length", "minLength", "maxLength"))
@@ -208,6 +209,19 @@ def shorten(iri: str) -> str:
 def is_known(datatype_iri: str) -> bool:
     """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's calendar types and durations."""
     return datatype_iri in KNOWN_FACETS or datatype_iri == LITERAL
+
+
+#: "Defined" where every unknown datatype is a value space of its own, whose values are its lexical forms.
+BY_FORM: Final = "urn:shiq:unknown-datatypes-by-form"
+READ_BY_FORM: Final = DatatypeDefinition(Datatype(BY_FORM), TOP_DATATYPE)
+
+
+def denoted(literal: Literal, definitions: Container[str]) -> DataValue | IllTyped:
+    """`value_of`, where ``definitions`` say how unknown datatypes are read."""
+    iri = literal.datatype
+    if BY_FORM in definitions and not is_known(iri) and iri not in definitions:
+        return DataValue(FORMS_OF + iri, (literal.lexical, literal.language))
+    return value_of(literal)
 
 
 def opaque(literal: Literal) -> DataValue:

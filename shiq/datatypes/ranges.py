@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shiq.datatypes.datatype_map import (
+    BY_FORM,
     KNOWN_FACETS,
     LITERAL,
     PARTS,
@@ -20,12 +21,12 @@ from shiq.datatypes.datatype_map import (
     FacetError,
     UndecidedFacetError,
     check_facet,
+    denoted,
     facet_set,
     is_known,
     shorten,
-    value_of,
 )
-from shiq.datatypes.values import DataValue, IllTyped, ValueSet
+from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, ValueSet, WholeOrNothing
 from shiq.model import (
     DataComplementOf,
     DataIntersectionOf,
@@ -132,6 +133,8 @@ class _Reader:
         if iri in TYPES:
             return Known(TYPES[iri].space, TYPES[iri].values, iri)
         definition = self.definitions.get(iri)
+        if definition is None and BY_FORM in self.definitions:
+            return Known(FORMS_OF + iri, WholeOrNothing(True), iri)
         if definition is None:
             self.unknown.add(iri)
             return Unknown(Datatype(iri))
@@ -145,7 +148,7 @@ class _Reader:
     def enumeration(self, data_range: DataOneOf) -> Formula:
         values = []
         for literal in data_range.literals:
-            value = value_of(literal)
+            value = denoted(literal, self.definitions)
             if isinstance(value, IllTyped):
                 return self.fault(data_range, f"ill-typed literal in an enumeration: {value.reason}")
             if value.is_opaque and not is_known(literal.datatype) and literal.datatype not in self.definitions:
@@ -159,7 +162,7 @@ class _Reader:
         if not data_range.facets:
             return base
         if iri not in KNOWN_FACETS:
-            if iri in self.unknown:
+            if iri in self.unknown or (isinstance(base, Known) and base.space == FORMS_OF + iri):
                 return And((base, Unknown(data_range)))
             return self.fault(data_range, f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map")
         try:

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.cells import TooManyError
-from shiq.datatypes.datatype_map import value_of
+from shiq.datatypes.datatype_map import denoted
 from shiq.datatypes.proxies import Proxies, make_proxies
 from shiq.datatypes.question import Part, Question, union
 from shiq.datatypes.ranges import EVERY_VALUE, Formula, Reading, holds, read_range
@@ -63,7 +63,7 @@ class DataTheory:
     def value(self, literal: Literal) -> DataValue | IllTyped:
         """What ``literal`` denotes; an opaque value if its datatype is unknown."""
         found = self._values.get(literal)
-        return found if found is not None else _remember(self._values, literal, value_of(literal))
+        return found if found is not None else _remember(self._values, literal, denoted(literal, self.definitions))
 
     def same(self, first: Literal, second: Literal) -> bool | None:
         """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0 floats do not).

@@ -25,6 +25,8 @@ BASE64: Final = "base64Binary"
 XML: Final = "XMLLiteral"
 DURATION: Final = "duration"
 OPAQUE: Final = "opaque"
+#: The space of an unknown datatype that is read by form (`shiq.datatypes.datatype_map.BY_FORM`) is this with its IRI.
+FORMS_OF: Final = "forms of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class DataValue:
     of that format (-0 below 0, NaN above INF); ``text``, ``uri`` and ``XMLLiteral`` a string; ``tagged`` string, NUL, language
     tag; the binary spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index or seconds, time zone
     offset in minutes or None); ``duration`` (months, seconds); ``opaque`` (datatype IRI, lexical form, language), of which
-    nothing else is known.
+    nothing else is known; the forms of a datatype (lexical form, language).
     """
 
     space: str
