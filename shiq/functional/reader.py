@@ -304,6 +304,9 @@ class _Reader:
         namespace = self.prefixes.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
         if namespace is None:
             raise Refused(f"the prefix {prefix}: is not declared")
+        if not local or ":" in local:
+            # Other readers take a name with two colons for two names.
+            raise Refused(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
         return namespace + local
 
     def _literal(self, token: Token) -> Literal:
@@ -317,7 +320,7 @@ class _Reader:
 
     def _prefix(self, arguments: list[object]) -> None:
         match arguments:
-            case [Token(text=name), "=", Iri() as iri] if name.endswith(":"):
+            case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
                 known = self.prefixes.get(name, _PREDEFINED.get(name, iri))
                 if known != iri:
                     raise Refused(f"the prefix {name} stands for <{known}> already")

@@ -1,0 +1,99 @@
+"""Functional-style syntax beside the OWL API: of random documents both read the same axioms; a slip is refused or told, or both
+still read the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from shiq.errors import InputError
+from shiq.functional import Document, axiom_text, read_document
+from shiq.reasoner.jvm import release_jvm, shared_jvm
+from tests.functional_random import document, mutated
+
+pytestmark = pytest.mark.jvm
+
+#: Documents in the default suite, and the rest of the thousand in the slow one.
+SHARES = [pytest.param(range(50), id="some"), pytest.param(range(50, 1000), id="rest", marks=pytest.mark.slow)]
+
+
+class Read(NamedTuple):
+    """Axioms of the OWL API, how many there are, and without their annotations those that are logical."""
+
+    total: int
+    logical: Any
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[Callable[[str], Read | None]]:
+    """Reads a text as the OWL API does; None where that refuses it."""
+
+    class User:
+        pass
+
+    user = User()
+    jvm = shared_jvm(user, "1g")
+    java = jvm.view
+    manager = java.org.semanticweb.owlapi.apibinding.OWLManager.createOWLOntologyManager()
+    parser = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
+
+    def parse(text: str) -> Read | None:
+        ontology = manager.createOntology()
+        try:
+            parser.parse(java.org.semanticweb.owlapi.io.StringDocumentSource(text), ontology)
+        except Exception as error:
+            if "Parser" not in str(error):
+                raise
+            return None
+        finally:
+            manager.removeOntology(ontology)
+        logical = java.java.util.HashSet()
+        for axiom in list(ontology.getLogicalAxioms()):
+            logical.add(axiom.getAxiomWithoutAnnotations())
+        return Read(ontology.getAxiomCount(), logical)
+
+    yield lambda text: jvm.call(lambda: parse(text), 60)
+    release_jvm(user)
+
+
+def ours(text: str) -> Document | None:
+    """What we read; None where anything is told of it."""
+    try:
+        found = read_document(text, "x.ofn", "")
+    except InputError:
+        return None
+    return None if found.leftovers else found
+
+
+def assert_same(found: Document, theirs: Read, peer: Callable[[str], Read | None]) -> None:
+    annotations = len(found.annotations) + len(found.of_annotations)
+    assert sum(found.ledger[name] for name in ("axiom", "assertion", "declaration")) + annotations == theirs.total
+    lines = [axiom_text(value) for _, value in (*found.axioms, *found.assertions)]
+    again = peer("\n".join(["Ontology(", *lines, ")"]))
+    assert again is not None
+    assert again.logical.equals(theirs.logical), f"{again.logical} where the OWL API has {theirs.logical}"
+
+
+@pytest.mark.parametrize("seeds", SHARES)
+def test_random_documents_are_read_alike(seeds: range, peer: Callable[[str], Read | None]) -> None:
+    for seed in seeds:
+        found, theirs = ours(document(seed)), peer(document(seed, plain=True))
+        assert (found is not None, theirs is not None) == (True, True), seed
+        assert_same(found, theirs, peer)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seeds", SHARES)
+def test_a_slip_is_told_or_means_to_both_the_same(seeds: range, peer: Callable[[str], Read | None]) -> None:
+    told = 0
+    for seed in seeds:
+        text = mutated(document(seed, plain=True), seed)
+        found = ours(text)
+        if found is None:
+            told += 1
+            continue
+        theirs = peer(text)
+        assert theirs is not None, f"{seed}: we read what the OWL API refuses"
+        assert_same(found, theirs, peer)
+    assert told > len(seeds) / 2
