@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -39,13 +40,31 @@ class Batch:
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
         self.names, self.lines = tuple(names), tuple(lines)
-        self._blocks = Blocks(lines)
-        self._by_key: dict[tuple[int, Triple], list[int]] = defaultdict(list)
-        self._by_place: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for i, line in enumerate(lines):
+
+    # Of a batch of which nothing has to go, none of these is asked for.
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self.lines)
+
+    @cached_property
+    def _by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
+        found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
+        for i, line in enumerate(self.lines):
             if line.triple:
-                self._by_key[key_of(line)].append(i)
-            self._by_place[self.names[line.file], line.number].append(i)
+                found[key_of(line)].append(i)
+        return found
+
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str, int], Sequence[int]]:
+        found: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, line in enumerate(self.lines):
+            found[self.names[line.file], line.number].append(i)
+        return found
+
+    @cached_property
+    def _structural(self) -> Sequence[int]:
+        return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
     def stated(self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()) -> frozenset[int]:
         """The lines without which ``assertion`` is not said any more: where it stands by its text and by the ``places`` that a
@@ -90,11 +109,7 @@ class Batch:
             for term in (said[0], said[2])
             if term.startswith(("<", "_:")) and not _HASHED.match(f"{term} ")
         }
-        found = set()
-        for i, line in enumerate(self.lines):
-            if is_structure(line) and any(self._mentions(self.lines[j], named) for j in self._blocks.of(i)):
-                found.add(i)
-        return found
+        return {i for i in self._structural if any(self._mentions(self.lines[j], named) for j in self._blocks.of(i))}
 
     def _mentions(self, line: Line, named: Collection[object]) -> bool:
         file, (subject, _, value) = key_of(line)

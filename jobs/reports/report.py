@@ -179,7 +179,8 @@ def effect_of(raw: Mapping[str, Any]) -> str:
 
 
 def _aside(raw: Mapping[str, Any]) -> SetAside:
-    return SetAside(Place(raw["source"], raw["line"]), raw["text"], raw["reason"], tuple(n + 1 for n in raw["conflicts"]))
+    reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
+    return SetAside(Place(raw["source"], raw["line"]), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
 
 
 def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contradiction:
