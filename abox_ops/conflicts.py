@@ -25,6 +25,7 @@ from abox_ops.raw_conflict import RawConflict
 from abox_ops.shrink import SMALL, areas, shrink
 from abox_ops.support import Supports
 from abox_ops.told import LabelSpace
+from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.datatypes.datatype_map import READ_BY_FORM
@@ -68,8 +69,8 @@ PATIENCE = 60.0
 #: For this many groups what is said of their individuals is looked up together.
 FETCHED = 500
 
-#: Checks the batch without some insertions: the add set, and its contradictory or inconsistent groups of individuals.
-Checker = Callable[[Sequence[Assertion]], tuple[AddSet, list[tuple[str, ...]]]]
+#: Checks a part of the batch: the add set, and its contradictory or inconsistent groups of individuals.
+Checker = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
 
 
 @dataclass
@@ -98,10 +99,10 @@ class Explainer:
     _known_axioms: dict[tuple[Row, ...], tuple[list[Axiom], bool]] = field(default_factory=dict)
     _patient_until: float | None = None
 
-    def run(self, insertions: Sequence[Assertion], add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
+    def run(self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
         """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
         self._explain_groups(add_set, groups)
-        self._search(list(insertions))
+        self._search(insertions)
         return self.conflicts
 
     @property
@@ -234,7 +235,7 @@ class Explainer:
                         pool |= rest
                         pooled.append(key)
             self.unsure = False
-            if pool and (self._is_over() or self.check(sorted(pool, key=repr))[1]):
+            if pool and (self._is_over() or self.check(abox_of(sorted(pool, key=repr)))[1]):
                 suspects.update(pooled)
             if self.unsure:
                 self._doubtful.update(key for i, key in enumerate(pooled) if i >= LOOKED_AT or not self._is_decided(key, turn))
@@ -251,7 +252,7 @@ class Explainer:
     def _is_decided(self, key: frozenset[Assertion], turn: int) -> bool:
         """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
         self.unsure = False
-        self.check([a for i, a in enumerate(sorted(key, key=repr)) if i != turn])
+        self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
         return not self.unsure
 
     def _smaller(
@@ -260,7 +261,7 @@ class Explainer:
         """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
-            smaller_set, groups = self.check(rest)
+            smaller_set, groups = self.check(abox_of(rest))
             if groups:
                 local = self._local(Supports(LabelSpace(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
                 if local is None:
@@ -379,7 +380,7 @@ class Explainer:
 
     # --- all conflicts -----------------------------------------------------------------------------
 
-    def _search(self, insertions: list[Assertion]) -> None:
+    def _search(self, insertions: ABox) -> None:
         """Looks for conflicts that those found hide, until hitting sets of every group leave a consistent batch.
 
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
@@ -389,9 +390,8 @@ class Explainer:
             removed, paths = self._next_removal(tried)
             if not paths:
                 return
-            rest = [a for a in insertions if a not in removed]
             before, self.unsure = self.unsure, False
-            add_set, groups = self.check(rest)
+            add_set, groups = self.check(insertions.without(removed))
             # What stayed undecided may hide conflicts.
             self.complete, self.unsure = self.complete and not self.unsure, before
             if groups:

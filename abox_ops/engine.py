@@ -67,6 +67,9 @@ class AddSet(Protocol):
     def label(self, individual: str) -> tuple[int, int]:
         """The told literals (positive, negative) of the element of ``individual``, bitmasks over ``tbox.atoms``."""
 
+    def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
+        """`label` of each of ``individuals``, fetched together."""
+
     def is_inserted(self, assertion: Assertion) -> bool:
         """Whether ``assertion`` is in A⁺ and not in A less deletions."""
 

@@ -27,6 +27,7 @@ class Supports:
         self._about: dict[str, tuple[Assertion, ...]] = {}
         self._half: dict[str, tuple[tuple[Role, str], ...]] = {}
         self._labels: dict[str, Label] = {}
+        self._told: dict[str, Label] = {}
         self._merges = any(c.n for c in space.m_type)
         self._linked: Counter[str] = Counter()
 
@@ -60,6 +61,11 @@ class Supports:
         if new:
             self._about.update((i, tuple(found)) for i, found in self.add_set.about_all(new).items())
 
+    def _fetch_labels(self, individuals: Iterable[str]) -> None:
+        new = list(dict.fromkeys(i for i in individuals if i not in self._told))
+        if new:
+            self._told.update(zip(new, self.add_set.labels(new)))
+
     def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """All that an assertion about ``individual`` mentions."""
         return (other for assertion in self.about(individual) for other in individuals_of(assertion))
@@ -85,14 +91,15 @@ class Supports:
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
         """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or make it equal to another."""
-        label = self.add_set.label(individual)
+        self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
+        label = self._told[individual]
         own = self._own_label(individual)
         missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
         near: dict[str, int] = {}
         for role, other in self._half_edges(individual):
             if other in inside:
                 if missing != EMPTY:
-                    sent = self.space.sent(role, own, self.add_set.label(other)).subject
+                    sent = self.space.sent(role, own, self._told[other]).subject
                     missing = (missing[0] & ~sent[0], missing[1] & ~sent[1])
             else:
                 near[other] = near.get(other, 0) + 1
@@ -102,7 +109,7 @@ class Supports:
         for role, other in self._half_edges(individual):
             if other in inside:
                 continue
-            sent = self.space.sent(role, own, self.add_set.label(other)).subject
+            sent = self.space.sent(role, own, self._told[other]).subject
             useful = sent[0] & missing[0], sent[1] & missing[1]
             if useful != EMPTY:
                 yield other

@@ -15,8 +15,8 @@ assertions, negative assertions) are lists of model values.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from shiq.model import (
@@ -201,6 +201,50 @@ class ABox:
         for a, b in self.different:
             yield DifferentIndividuals(names[a], names[b])
         yield from self.complex
+
+    def without(self, assertions: Collection[Assertion]) -> ABox:
+        """This ABox less ``assertions``; individuals and names keep their ids."""
+        gone = abox_of(assertions)
+        at = _ids(self.individuals, gone.individuals)
+        classes, roles, data = (
+            _ids(*both)
+            for both in (
+                (self.classes, gone.classes),
+                (self.object_properties, gone.object_properties),
+                (self.data_properties, gone.data_properties),
+            )
+        )
+        values = _ids(self.literals, gone.literals)
+        class_rows = {(at[s], classes[c]) for s, c in zip(gone.class_subject, gone.class_name)}
+        role_rows = {(at[s], roles[p], at[o]) for s, p, o in zip(gone.role_subject, gone.role_name, gone.role_object)}
+        data_rows = {(at[s], data[p], values[v]) for s, p, v in zip(gone.data_subject, gone.data_name, gone.data_literal)}
+        kept_classes = [row for row in zip(self.class_subject, self.class_name) if row not in class_rows]
+        kept_roles = [row for row in zip(self.role_subject, self.role_name, self.role_object) if row not in role_rows]
+        kept_data = [row for row in zip(self.data_subject, self.data_name, self.data_literal) if row not in data_rows]
+        same = {(at[a], at[b]) for a, b in gone.same}
+        different = {(at[a], at[b]) for a, b in gone.different}
+        complex_ = set(gone.complex)
+        return replace(
+            self,
+            class_subject=array("q", (row[0] for row in kept_classes)),
+            class_name=array("q", (row[1] for row in kept_classes)),
+            role_subject=array("q", (row[0] for row in kept_roles)),
+            role_name=array("q", (row[1] for row in kept_roles)),
+            role_object=array("q", (row[2] for row in kept_roles)),
+            data_subject=array("q", (row[0] for row in kept_data)),
+            data_name=array("q", (row[1] for row in kept_data)),
+            data_literal=array("q", (row[2] for row in kept_data)),
+            same=tuple(pair for pair in self.same if pair not in same),
+            different=tuple(pair for pair in self.different if pair not in different),
+            complex=tuple(a for a in self.complex if a not in complex_),
+        )
+
+
+def _ids(values: Sequence[V], wanted: Sequence[V]) -> list[int]:
+    """The place in ``values`` of each of ``wanted``, -1 where there is none."""
+    asked = set(wanted)
+    places = {value: i for i, value in enumerate(values) if value in asked}
+    return [places.get(value, -1) for value in wanted]
 
 
 def abox_of(assertions: Iterable[Assertion]) -> ABox:

@@ -36,7 +36,7 @@ from jobs.store import open_store as open_opened
 from jobs.store.manifest import Manifest
 from jobs.store.schema import COMPLETION
 from jobs.upkeep import write_store
-from shiq.abox import abox_of
+from shiq.abox import ABox, abox_of
 from shiq.check import index, open_store
 from shiq.model import (
     THING,
@@ -581,21 +581,21 @@ def test_conflicts_that_only_show_when_others_are_gone() -> None:
     kb = LocalKnowledgeBase.build(tbox, abox_of(base))
     decider = Decider(create("own"))
 
-    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-        found = cast(AddSet, kb.add_set(abox_of(part), abox_of([])))
+    def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found = cast(AddSet, kb.add_set(part, abox_of([])))
         answers = decider.decide(found.tbox, [m.module for m in found.modules])
         bad = [m for m, x in zip(found.modules, answers) if x.verdict is Verdict.INCONSISTENT]
         return found, [*found.contradictory, *(tuple(i for e in m.elements for i in e) for m in bad)]
 
-    whole, groups = check(batch)
-    expected = Explainer(tbox, decider, check).run(batch, whole, groups)
+    whole, groups = check(abox_of(batch))
+    expected = Explainer(tbox, decider, check).run(abox_of(batch), whole, groups)
     assert len(expected) == 2
-    here, groups = check(batch[:2])
+    here, groups = check(abox_of(batch[:2]))
     far = FarExplainer(tbox, decider, check, elsewhere=lambda removed: [x for x in batch if x not in removed])
-    assert {x.insertions for x in far.run(batch[:2], here, groups)} == {x.insertions for x in expected}
+    assert {x.insertions for x in far.run(abox_of(batch[:2]), here, groups)} == {x.insertions for x in expected}
     assert far.complete
     blind = FarExplainer(tbox, decider, check)
-    assert len(blind.run(batch[:2], here, groups)) == 1
+    assert len(blind.run(abox_of(batch[:2]), here, groups)) == 1
 
 
 @pytest.mark.spark

@@ -15,6 +15,7 @@ import pathways
 import pytest
 from command_line import shiq
 
+from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
 from shiq.check import certify, check_insertions
@@ -149,3 +150,12 @@ def test_a_conflict_in_one_large_module_is_found_from_the_clash(criterion: str) 
     assert all(len(conflict.insertions) == 1 and conflict.base and conflict.axioms for conflict in result.conflicts)
     # Whole modules are decided when the batch is checked, and checked again; all that is tried out in explaining is small.
     assert sum(size > 50 for size in asked) <= 20
+
+
+def test_a_batch_less_some_assertions_is_what_is_left() -> None:
+    for seed in range(40):
+        kb = random_kb(seed)
+        whole = abox_of([*kb.abox, *kb.insertions])
+        everything = list(whole)
+        gone = [*everything[seed % 3 :: 3], ClassAssertion(CAT, "urn:t#nobody")]
+        assert list(whole.without(gone)) == [a for a in everything if a not in set(gone)]

@@ -17,6 +17,7 @@ from abox_ops.named import NamedModules
 from abox_ops.quotient import Partition
 from abox_ops.told import EMPTY, Label
 from jobs.columns import Columns, Ints, contained, distinct, is_in, row_codes, unique, without
+from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
 from jobs.engines.clausal import Found
 from jobs.engines.graph import flags
@@ -26,6 +27,7 @@ from jobs.engines.patch import Patch
 from jobs.engines.pulled_in import ROLES, clause_of
 from jobs.engines.whole import Whole
 from jobs.rows import SAME
+from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.functional.writer import axiom_text
 from shiq.model import (
@@ -63,6 +65,7 @@ class LocalAddSet:
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
+    _inserted: dict[str, frozenset[Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -327,76 +330,64 @@ class LocalAddSet:
             found[individual].append(assertion)
         return {individual: sorted(assertions, key=repr) for individual, assertions in found.items()}
 
-    def _about(self, nodes: Ints) -> Iterator[tuple[str, Assertion]]:
-        """(individual, assertion about it) for all ``nodes``, fetched together."""
+    def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, Assertion]]:
+        """(individual, assertion about it) for all ``nodes``, fetched together; those that are inserted, or the old ones too."""
         if not len(nodes):
             return
         whole, names = self.whole, self.whole.names
-        rows = whole.rows_of("class_assertions", nodes)
+        rows = whole.rows_of("class_assertions", nodes, with_old=with_old)
         for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
             yield term, ClassAssertion(Class(names.classes.values[c]), term)
-        rows = whole.rows_of("half_edges", nodes)
+        rows = whole.rows_of("half_edges", nodes, with_old=with_old)
         for term, r, other in zip(whole.terms_of(rows["node"]), rows["role"].tolist(), whole.terms_of(rows["neighbour"])):
             property_ = ObjectProperty(names.object_properties.values[r // 2])
             if r % 2 == 0:
                 yield term, ObjectPropertyAssertion(property_, term, other)
             elif other != term:
                 yield term, ObjectPropertyAssertion(property_, other, term)
-        rows = whole.rows_of("data_assertions", nodes)
+        rows = whole.rows_of("data_assertions", nodes, with_old=with_old)
         terms, values = whole.terms_of(rows["node"]), whole.literals_of(rows["literal"])
         for term, p, value in zip(terms, rows["property"].tolist(), values):
             yield term, DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
-        rows = whole.rows_of("pairs", nodes)
+        rows = whole.rows_of("pairs", nodes, with_old=with_old)
         for term, kind, other in zip(whole.terms_of(rows["node"]), rows["kind"].tolist(), whole.terms_of(rows["neighbour"])):
             make = SameIndividual if kind // 2 * 2 == SAME else DifferentIndividuals
             if kind % 2 == 0:
                 yield term, make(term, other)
             elif other != term:
                 yield term, make(other, term)
-        for node, assertion, _ in whole.complex_of(nodes):
+        for node, assertion, is_inserted in whole.complex_of(nodes):
+            if not (with_old or is_inserted):
+                continue
             yield whole.terms_of(np.array([node]))[0], assertion
 
     def label(self, individual: str) -> Label:
         """See `abox_ops.engine.AddSet.label`."""
-        found, labels = self.found, self.calculus.table.labels
-        node = self.whole.nodes_of([individual])
-        if node[0] < 0:
-            return EMPTY
-        element = int(found.graph.elements_of(node)[0])
-        if element < len(found.labelled) and found.labelled[element]:
-            return labels[int(found.labels[element])]
-        if self.whole.base.nodes_of([individual])[0] < 0:
-            return EMPTY
-        return self.index.calculus.table.labels[int(self.index.labels.of(self.index.equal.of(node))[0])]
+        return self.labels([individual])[0]
 
-    @cached_property
-    def _inserted(self) -> frozenset[Assertion]:
-        return frozenset(self._inserted_assertions())
-
-    def _inserted_assertions(self) -> Iterator[Assertion]:
-        whole, names = self.whole, self.whole.names
-        tables = {name: dict(table.columns) for name, table in whole.inserted.items()}
-        rows: Columns = tables["class_assertions"]
-        for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
-            yield ClassAssertion(Class(names.classes.values[c]), term)
-        rows = tables["half_edges"]
-        forward = rows["role"] % 2 == 0
-        ends = (whole.terms_of(rows[end][forward]) for end in ("node", "neighbour"))
-        for r, subject, object_ in zip(rows["role"][forward].tolist(), *ends):
-            yield ObjectPropertyAssertion(ObjectProperty(names.object_properties.values[r // 2]), subject, object_)
-        rows = tables["data_assertions"]
-        values = whole.literals_of(rows["literal"])
-        for term, p, value in zip(whole.terms_of(rows["node"]), rows["property"].tolist(), values):
-            yield DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
-        rows = tables["pairs"]
-        forward = rows["kind"] % 2 == 0
-        ends = (whole.terms_of(rows[end][forward]) for end in ("node", "neighbour"))
-        for kind, first, second in zip(rows["kind"][forward].tolist(), *ends):
-            yield (SameIndividual if kind == SAME else DifferentIndividuals)(first, second)
-        yield from whole.inserted_complex()
+    def labels(self, individuals: Sequence[str]) -> list[Label]:
+        """See `abox_ops.engine.AddSet.labels`."""
+        found: list[Label] = [EMPTY] * len(individuals)
+        closure, labels, index = self.found, self.calculus.table.labels, self.index
+        node = self.whole.nodes_of(individuals)
+        known = np.flatnonzero(node >= 0)
+        element = closure.graph.elements_of(node[known])
+        told = element < len(closure.labelled)
+        told[told] = closure.labelled[element[told]]
+        for i, number in zip(known[told].tolist(), closure.labels[element[told]].tolist()):
+            found[i] = labels[number]
+        old = known[~told & (node[known] < FRESH)]
+        before, (elements, place, _) = index.calculus.table.labels, distinct(index.equal.of(node[old]))
+        for i, number in zip(old.tolist(), index.labels.of(elements)[place].tolist()):
+            found[i] = before[number]
+        return found
 
     def is_inserted(self, assertion: Assertion) -> bool:
-        return assertion in self._inserted
+        about = individuals_of(assertion)[0]
+        if about not in self._inserted:
+            nodes = self.whole.nodes_of([about])
+            self._inserted[about] = frozenset(a for _, a in self._about(nodes[nodes >= 0], with_old=False))
+        return assertion in self._inserted[about]
 
 
 _NO_PARTS: tuple[list, list, list, list, list] = ([], [], [], [], [])  # type: ignore[type-arg]

@@ -101,6 +101,10 @@ class MemoryAddSet:
         found = self.closure.labels.get(element)
         return self.base.labels.get(self.base.graph.elements.find(individual), EMPTY) if found is None else found
 
+    def labels(self, individuals: Sequence[str]) -> list[Label]:
+        """See `abox_ops.engine.AddSet.labels`."""
+        return [self.label(individual) for individual in individuals]
+
     def is_inserted(self, assertion: Assertion) -> bool:
         return assertion in self.inserted
 

@@ -381,14 +381,14 @@ class _Explaining:
         def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
             return quiet.decide(tbox, modules, left())
 
-        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
+        def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
             found: AddSet
             answers: Sequence[Answer]
             if options.criterion == MODEL:
-                patch, answers = self.local.patched(abox_of(part), deletions, decide, is_over)
+                patch, answers = self.local.patched(part, deletions, decide, is_over)
                 found = cast(AddSet, patch)
             else:
-                found = cast(AddSet, self.local.add_set(abox_of(part), deletions, options.criterion))
+                found = cast(AddSet, self.local.add_set(part, deletions, options.criterion))
                 modules = [m.module for m in found.modules]
                 self._remember(quiet, found)
                 answers = decide(found.tbox, modules)
@@ -404,8 +404,9 @@ class _Explaining:
             options.progress,
             elsewhere=self._elsewhere,
         )
-        add_set, groups = check(here)
-        self.conflicts = explainer.run(sorted(here, key=repr), add_set, groups)
+        fetched = abox_of(here)
+        add_set, groups = check(fetched)
+        self.conflicts = explainer.run(fetched, add_set, groups)
         self.unexplained, self.complete = explainer.unexplained, explainer.complete
 
     def _remember(self, decider: Decider, found: AddSet) -> None:

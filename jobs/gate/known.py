@@ -305,13 +305,14 @@ class _Search:
     def _explain(self, assertions: Sequence[Assertion]) -> list[RawConflict]:
         """All minimal conflicts among ``assertions``."""
 
-        def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-            add_set = self.empty.add_set(abox_of(part), ABox())
+        def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
+            add_set = self.empty.add_set(part, ABox())
             return add_set, self._refuted(add_set)
 
-        add_set, groups = check(assertions)
+        whole = abox_of(assertions)
+        add_set, groups = check(whole)
         explainer = Explainer(self.ontology.tbox, self.decider, check)
-        return explainer.run(sorted(assertions, key=repr), add_set, groups) if groups else []
+        return explainer.run(whole, add_set, groups) if groups else []
 
     def _are_refuted(self, parts: Sequence[Sequence[Assertion]]) -> list[bool]:
         """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""

@@ -7,10 +7,11 @@ are consistent by themselves, or of one of them and an inconsistent one; it then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from abox_ops.conflicts import Explainer
+from shiq.abox import ABox, abox_of
 from shiq.model import Assertion
 
 #: The insertions of groups that are inconsistent when these are taken out.
@@ -23,7 +24,7 @@ class FarExplainer(Explainer):
 
     elsewhere: Elsewhere = field(default=lambda removed: [])
 
-    def _search(self, insertions: list[Assertion]) -> None:
+    def _search(self, insertions: ABox) -> None:
         """As `Explainer._search`, with the rest of the batch looked at wherever a hitting set leaves nothing here."""
         known: dict[Assertion, None] = dict.fromkeys(insertions)
         tried: set[frozenset[Assertion]] = set()
@@ -46,5 +47,5 @@ class FarExplainer(Explainer):
         self.complete = self.complete and not self.found
 
 
-def _without(assertions: dict[Assertion, None], removed: set[Assertion]) -> Sequence[Assertion]:
-    return [a for a in assertions if a not in removed]
+def _without(assertions: dict[Assertion, None], removed: set[Assertion]) -> ABox:
+    return abox_of(a for a in assertions if a not in removed)

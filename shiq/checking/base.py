@@ -107,12 +107,14 @@ class Found:
 @dataclass(frozen=True)
 class Explanation:
     """What came of explaining an inconsistent batch: ``conflicts``; how many contradictions are left ``unexplained``; whether
-    every minimal conflict is there (``complete``); ``ended``: false where it was interrupted; ``notes``: what to say of that."""
+    every minimal conflict is there (``complete``); ``ended``: false where it was interrupted; ``broken_off``: whether that, or
+    the end of its time, came in its midst; ``notes``: what to say of that."""
 
     conflicts: Sequence[RawConflict] = ()
     unexplained: int = 0
     complete: bool = True
     ended: bool = True
+    broken_off: bool = False
     notes: tuple[str, ...] = ()
 
 

@@ -102,6 +102,8 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
             seconds = [s for s in (options.explain_seconds, left()) if s is not None]
             deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)), time.monotonic())
             explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
+            # What was broken off may be half updated.
+            clock.is_over = clock.is_over or explanation.broken_off
     decider.progress = progress
     clock.stage("explaining")
     found = Found(

@@ -8,11 +8,10 @@ from abox_ops.conflicts import Explainer
 from abox_ops.decide import Decider
 from abox_ops.engine import AddSet
 from abox_ops.named import inconsistent_groups, tally
-from shiq.abox import ABox, abox_of
+from shiq.abox import ABox
 from shiq.checking.base import Base, Explanation
 from shiq.checking.options import Options
-from shiq.deadline import TimeIsOver
-from shiq.model import Assertion
+from shiq.deadline import TimeIsOver, until
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
 
@@ -30,37 +29,41 @@ def explained(
     """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``.
     ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found."""
 
-    def check(part: Sequence[Assertion]) -> tuple[AddSet, list[tuple[str, ...]]]:
-        found, answers = answered(abox_of(part), lambda _: None)
+    def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found, answers = answered(part, lambda _: None)
         explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
     explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
-    ended = True
+    ended, broken_off = True, False
     try:
-        explainer.run(sorted(set(insertions), key=repr), add_set, groups)
+        with until(deadline):
+            explainer.run(insertions, add_set, groups)
     except KeyboardInterrupt:
         if options.certain is None:
             raise
         ended = False
     except TimeIsOver:
+        broken_off = True
         explainer.complete = False
     finally:
         decider.audit = audit
-    return explanation_of(explainer, groups, options, ended=ended)
+    return _explanation(explainer, groups, options, ended=ended, broken_off=broken_off or not ended)
 
 
-def explanation_of(explainer: Explainer, groups: Sequence[object], options: Options, *, ended: bool) -> Explanation:
-    """What ``explainer`` has found of the inconsistent ``groups``, whether it ``ended`` or was interrupted."""
-    found = explainer.conflicts
-    unexplained = explainer.unexplained if ended and found else max(0, len(groups) - len(found))
-    complete = ended and explainer.complete
-    notes = []
+def _explanation(
+    explainer: Explainer, groups: Sequence[object], options: Options, *, ended: bool, broken_off: bool
+) -> Explanation:
+    """What ``explainer`` has found of the inconsistent ``groups``."""
+    found, complete = explainer.conflicts, not broken_off and explainer.complete
+    unexplained = max(0, len(groups) - len(found)) if broken_off or not found else explainer.unexplained
+    note = ""
     if not ended:
-        notes.append("explaining was interrupted: the verdict stands, there may be more conflicts")
-    elif not complete and explainer.is_out_of_time:
+        note = "explaining was interrupted"
+    elif broken_off or (not complete and explainer.is_out_of_time):
         limit = "--timeout" if options.explain_seconds is None else f"--explain-seconds {options.explain_seconds:g}"
-        notes.append(f"explaining ended by time ({limit}): the verdict stands, there may be more conflicts")
-    return Explanation(found, unexplained, complete, ended, tuple(notes))
+        note = f"explaining ended by time ({limit})"
+    notes = (f"{note}: the verdict stands, there may be more conflicts",) if note else ()
+    return Explanation(found, unexplained, complete, ended, broken_off, notes)

@@ -31,8 +31,9 @@ class AutoReasoner:
         answers = list(self._own.decide(tbox, modules, timeout))
         by = [self._own.name] * len(answers)
         asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED and not _is_opaque(answer)]
-        if asked:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        left = None if deadline is None else deadline - time.monotonic()
+        # What the first one had no time for, the second one has none for either.
+        if asked and (left is None or left > 0):
             for i, answer in zip(asked, self._second_opinions(tbox, [modules[i] for i in asked], left)):
                 answers[i] = _both(answers[i], answer) if answer.verdict is Verdict.UNDETERMINED else answer
                 by[i] = "hermit"
