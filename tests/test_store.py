@@ -381,7 +381,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> Iterator[None]:
         (writing, "write_document"),
         (writing, "write_manifest"),
         (os, "replace"),
-        (writing, "tidy"),
+        (writing, "delta_files"),
     ):
         real = getattr(module, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -33,6 +34,32 @@ class DataFile:
     sha256: str = ""
     lookup: int = 0
     lookup_digest: str = ""
+
+
+@contextmanager
+def writable(store: Path) -> Iterator[None]:
+    """Says of what goes wrong in writing below ``store`` what it is and what to do. Raises: StoreError."""
+    try:
+        yield
+    except ConnectionError:
+        raise
+    except OSError as error:
+        what = _REFUSED.get(error.errno or 0, error.strerror or str(error))
+        raise StoreError(
+            f"{error.filename or store}: cannot be written: {what}",
+            "What the store held before stays as it was. Put that right (room on the disk, the right to write) and run the same "
+            "again, or name another place.",
+        ) from error
+
+
+_REFUSED = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of the disk is used up",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "writing there is not allowed",
+    errno.EPERM: "writing there is not allowed",
+    errno.EFBIG: "a file may not be that large there",
+}
 
 
 @contextmanager

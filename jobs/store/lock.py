@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
+from jobs.store.files import writable
 from shiq.errors import StoreError
 
 LOCK = "lock"
@@ -24,9 +25,10 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 def writing(store: Path) -> Iterator[None]:
     """Holds the writer's lock of ``store`` (an existing directory).
 
-    Raises: StoreError if another process, or another writer of this one, holds it.
+    Raises: StoreError if another process, or another writer of this one, holds it, or something cannot be written meanwhile.
     """
-    file = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with writable(store):
+        file = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,9 +36,10 @@ def writing(store: Path) -> Iterator[None]:
             raise StoreError(
                 f"{store}: another writer is at work ({_holder(file)})", "Wait until it has ended, then try again."
             ) from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, json.dumps(_identity()).encode(), 0)
-        yield
+        with writable(store):
+            os.ftruncate(file, 0)
+            os.pwrite(file, json.dumps(_identity()).encode(), 0)
+            yield
     finally:
         os.close(file)
 

@@ -32,9 +32,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -154,10 +156,11 @@ def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVers
         for file in files
     ]
     schema = Schema.from_arrow(SCHEMAS[name])
-    if DeltaTable.is_deltatable(str(folder)):
-        DeltaTable(str(folder)).create_write_transaction([*actions], "overwrite", schema)
-    else:
-        create_table_with_add_actions(str(folder), schema, actions)
+    with _by_delta(folder):
+        if DeltaTable.is_deltatable(str(folder)):
+            DeltaTable(str(folder)).create_write_transaction([*actions], "overwrite", schema)
+        else:
+            create_table_with_add_actions(str(folder), schema, actions)
     return _durable(folder, tuple(files))
 
 
@@ -171,8 +174,21 @@ def append_part(store: Path, name: str, columns: Columns) -> TableVersion:
     action = AddAction(
         file.path.rpartition("/")[2], file.bytes, {}, int(time.time() * 1000), True, json.dumps({"numRecords": file.rows})
     )
-    DeltaTable(str(folder)).create_write_transaction([action], "append", Schema.from_arrow(SCHEMAS[name]))
+    with _by_delta(folder):
+        DeltaTable(str(folder)).create_write_transaction([action], "append", Schema.from_arrow(SCHEMAS[name]))
     return _durable(folder, (file,))
+
+
+@contextmanager
+def _by_delta(folder: Path) -> Iterator[None]:
+    """Delta's own error for whatever goes wrong, as one of the system. Raises: OSError."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except DeltaError as error:
+        code = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(code[1]) if code else 0, str(error), str(folder)) from error
 
 
 def _durable(folder: Path, files: tuple[DataFile, ...]) -> TableVersion:
@@ -185,11 +201,12 @@ def _durable(folder: Path, files: tuple[DataFile, ...]) -> TableVersion:
     return TableVersion(DeltaTable(str(folder)).version(), files)
 
 
-def vacuum_table(store: Path, name: str) -> None:
-    """Removes files of ``name`` that no version has needed for a week (Delta's own rule, so that readers are not disturbed)."""
+def delta_files(store: Path, name: str) -> set[str]:
+    """The files, within the store, that the Delta table ``name`` consists of now."""
     from deltalake import DeltaTable
 
-    DeltaTable(str(store / TABLES / name)).vacuum(dry_run=False)
+    found = DeltaTable(str(store / TABLES / name)).file_uris()
+    return {f"{TABLES}/{name}/{uri.rpartition('/')[2]}" for uri in found}
 
 
 def _arrow(column: Any, kind: pa.DataType) -> pa.Array:

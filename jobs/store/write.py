@@ -5,16 +5,17 @@ Tables and documents are written first; the manifest, which names them, is put i
 
 from __future__ import annotations
 
-import shutil
+import os
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from jobs.store.files import DataFile, sync_directory, write_json
+from jobs.store.files import DataFile, sync_directory, writable, write_json
 from jobs.store.lock import LOCK, writing
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import (
@@ -33,8 +34,8 @@ from jobs.store.manifest import (
     write_manifest,
 )
 from jobs.store.read import Store, open_store
-from jobs.store.schema import vacuum_table
-from jobs.store.snapshots import SNAPSHOTS, keep
+from jobs.store.schema import delta_files
+from jobs.store.snapshots import SNAPSHOTS, keep, kept
 from jobs.store.values import encode
 from shiq.aside import Aside
 from shiq.errors import StoreError
@@ -119,9 +120,10 @@ class Rebuild:
             facts={**facts, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
             before=keep(path, self.old) if self.old and self.keeps else None,
         )
-        write_manifest(path, manifest)
         if self.old and not self.keeps:
-            tidy(path, manifest, self.old)
+            succeed(path, manifest, self.old)
+        else:
+            write_manifest(path, manifest)
         return open_store(path)
 
     def _asides(self, asides: Iterable[Aside] | None) -> dict[str, DataFile]:
@@ -209,7 +211,8 @@ def _claim(path: Path) -> None:
         strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
-    path.mkdir(parents=True, exist_ok=True)
+    with writable(path):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def _previous(path: Path) -> Manifest | None:
@@ -230,18 +233,34 @@ def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
-def tidy(store: Path, new: Manifest, old: Manifest) -> None:
-    """Frees what neither snapshot names, and the snapshots kept before them; a reader of ``old`` may still be at work."""
-    named = {document.path for manifest in (new, old) for document in manifest.documents.values()}
-    named |= {file.path for manifest in (new, old) for table in manifest.tables.values() for file in table.all_files}
-    for folder in (_DOCUMENTS, REMOVED):
-        for file in (store / folder).glob("*"):
-            if f"{folder}/{file.name}" not in named:
+#: Seconds for which files that no snapshot needs any more are kept for readers that opened one before.
+KEPT = 7 * 24 * 3600.0
+
+
+def succeed(store: Path, new: Manifest, old: Manifest) -> None:
+    """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their files stay for a week, for
+    readers that opened them; the time that a file carries is from when on no snapshot needed it."""
+    needed = _named(new)
+    for name in sorted(set[str]().union(*map(_named, _readable(store, old))) - needed):
+        with suppress(FileNotFoundError):
+            os.utime(store / name)
+    write_manifest(store, new)
+    needed |= set[str]().union(*(delta_files(store, name) for name in new.tables))
+    before = time.time() - KEPT
+    for folder in (_DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
+        for file in store.glob(f"{folder}/*"):
+            if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
                 file.unlink()
-    lookups = {lookup_path(file) for manifest in (new, old) for table in manifest.tables.values() for file in table.files}
-    for file in (store / LOOKUPS).glob("*/*"):
-        if str(file.relative_to(store)) not in lookups:
-            file.unlink()
-    shutil.rmtree(store / SNAPSHOTS, ignore_errors=True)
-    for name in new.tables:
-        vacuum_table(store, name)
+
+
+def _readable(store: Path, manifest: Manifest) -> Iterator[Manifest]:
+    """``manifest`` and those kept behind it, as far as they can be read."""
+    with suppress(StoreError):
+        yield from kept(store, manifest)
+
+
+def _named(manifest: Manifest) -> set[str]:
+    """The paths of the files of a snapshot, within its store."""
+    files = [file for table in manifest.tables.values() for file in table.all_files]
+    others = [*manifest.documents.values(), *([manifest.before] if manifest.before else [])]
+    return {file.path for file in (*files, *others)} | {lookup_path(file) for file in files if file.lookup}

@@ -49,7 +49,7 @@ from jobs.store.schema import (
 )
 from jobs.store.snapshots import keep
 from jobs.store.verify import verify_lookup
-from jobs.store.write import aside_document, issued, tidy, unchanged, write_document
+from jobs.store.write import aside_document, issued, succeed, unchanged, write_document
 from jobs.upkeep.build import write_store
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
@@ -131,8 +131,7 @@ def compact(path: Path) -> Store:
         manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
         if manifest.certificate is not None:
             manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
-        write_manifest(path, manifest)
-        tidy(path, manifest, store.manifest)
+        succeed(path, manifest, store.manifest)
         store.close()
         return open_store(path)
 
