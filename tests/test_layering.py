@@ -91,11 +91,12 @@ def violations(module: str, source: str) -> list[str]:
         if relative:
             found.append(f"{module}: relative import of {target or '.'}")
         target_layer = _layer(target)
-        # The package's own face names shiq.check for type checkers and loads it when asked for.
+        # The package's own face names shiq.check for type checkers and loads it when asked for; that of shiq.checking looks
+        # whether the packages that the modules in it import are ours.
         if (
             target_layer is not None
             and target_layer not in MAY_IMPORT[layer]
-            and (module, target_layer) != ("shiq", "shiq.check")
+            and (module, target_layer) not in (("shiq", "shiq.check"), ("shiq.checking", "shiq"))
         ):
             found.append(f"{module}: imports {target}")
         for name, places in ONLY_IN.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+import jobs
 from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
 from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey
@@ -233,3 +235,23 @@ def test_sources_of_all_kinds(spark: SparkSession, store: StoreKey, tmp_path: Pa
     assert {x.source for x in found.leftovers} == {str(plain)}
     with pytest.raises(InputError, match="no column 'o'"):
         reading.read_batch(spark, [frame.drop("o")], TBOX, store, scope="a", aside=False)
+
+
+@pytest.mark.spark
+def test_workers_run_this_interpreter_unless_another_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.spark.session import spark_session
+
+    def asked(_: int) -> tuple[str, str]:
+        import jobs
+
+        return sys.executable, str(jobs.__file__)
+
+    context = spark.sparkContext
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.setattr(context, "pythonExec", "python-that-is-not-there")  # as a session of the user's has some python3
+    monkeypatch.setattr(context, "environment", {})
+    assert spark_session() == (spark, False)
+    assert context.parallelize([0], 1).map(asked).collect() == [(sys.executable, jobs.__file__)]
+    monkeypatch.setenv("PYSPARK_PYTHON", "/named/by/the/user")
+    assert spark_session() == (spark, False)
+    assert context.pythonExec == "/named/by/the/user"

@@ -135,7 +135,7 @@ class SparkKnowledgeBase:
         try:
             return self._check(session, base, insertions, deletions, options, decider, clock)
         except Exception as error:
-            raise _told(error) from error
+            raise _told(error, session) from error
 
     def _check(
         self,
@@ -271,7 +271,7 @@ def _session(options: Options) -> SparkSession:
     return session
 
 
-def _told(error: Exception) -> Exception:
+def _told(error: Exception, session: SparkSession) -> Exception:
     """``error``, or what to make of Spark's own: a task that failed for good, a session that was lost."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -280,6 +280,13 @@ def _told(error: Exception) -> Exception:
         return error
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     cause = next((line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else "")
+    if "ModuleNotFoundError: " in cause:
+        from jobs.spark.session import interpreter_of
+
+        return OperationalError(
+            f"Spark's workers lack a package: {cause.partition('ModuleNotFoundError: ')[2]}",
+            f"They run {interpreter_of(session)}: install shiq there, or name another interpreter by PYSPARK_PYTHON.",
+        )
     return OperationalError(
         f"Spark gave up: {cause[:500]}", "Look into Spark's log; can every executor open the store and the files of the batch?"
     )

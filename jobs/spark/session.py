@@ -6,6 +6,7 @@ A session that is active already (spark-submit's, a notebook's) is used as it is
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,13 +36,13 @@ def spark_session(
 ) -> tuple[SparkSession, bool]:
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
-    ``master`` and ``settings`` count only where a session is started. Raises `OperationalError` where none can be.
+    ``master`` and ``settings`` count only where a session is started. Its workers run this interpreter, unless the user has named
+    one. Raises `OperationalError` where none can be started.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
+        _set_interpreter(active)
         return active, False
-    # The workers must run this interpreter: another python3 on the path may lack what the tasks import.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     if master is not None or "SPARK_ENV_LOADED" not in os.environ:
         builder = builder.master(master or "local[*]")
@@ -56,7 +57,24 @@ def spark_session(
             "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
         ) from error
     session.sparkContext.setLogLevel("ERROR")
+    _set_interpreter(session)
     return session, True
+
+
+def interpreter_of(session: SparkSession) -> str:
+    """The interpreter that the user has named for the workers of ``session``, else this one: another python3 on the path may lack
+    what the tasks import."""
+    named = os.environ.get("PYSPARK_PYTHON") or session.sparkContext.getConf().get("spark.pyspark.python")
+    return named or sys.executable
+
+
+def _set_interpreter(session: SparkSession) -> None:
+    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what this process finds, if they run the
+    same, however it came to be on the path."""
+    context, python = session.sparkContext, interpreter_of(session)
+    context.pythonExec = python
+    if str(context.master).startswith("local") and shutil.which(python) == sys.executable:
+        context.environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
 
 
 def stop(session: SparkSession) -> None:

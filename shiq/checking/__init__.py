@@ -2,3 +2,8 @@
 
 `options` ← `base` ← `blank_nodes` ← `inputs` ← `answer` ← `crowds` ← `deciding` ← `certifying` ← `session`.
 """
+
+from shiq.shadowing import refuse_others
+
+# Here, since it has to come before the first import of a package beside this one.
+refuse_others()

@@ -14,6 +14,7 @@ from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.known import Known
+from shiq.shadowing import refuse_others
 from shiq.verdict import KINDS, UNINTERPRETED
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ def _known(value: str, among: Iterable[str], what: str) -> None:
 
 def load(target: str) -> Any:
     """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
+    refuse_others()
     module, _, attribute = target.partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
