@@ -18,13 +18,14 @@ from shiq.verdict import Verdict
 class Decider:
     """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules that reached the reasoner,
     ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement in ``audit`` nothing is
-    answered any more."""
+    answered any more. ``beside``: what whole questions are put to, once there was one."""
 
     reasoner: Reasoner
     progress: Callable[[str, int, int], None] | None = None
     asked: int = 0
     known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
     audit: Audit | None = None
+    beside: Reasoner | None = None
 
     #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
     BATCH = 500

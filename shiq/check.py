@@ -65,6 +65,7 @@ def check_insertions(
     explain_seconds: float | None = EXPLAIN_SECONDS,
     certain: Callable[[Result], object] | None = None,
     known: Known | str | Path | None = None,
+    outside: str = "ask",
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
@@ -97,6 +98,7 @@ def check_insertions(
         explain_seconds,
         certain,
         known_of(known),
+        outside,
     )
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
 from shiq.expressivity import constructs, expressivity
@@ -63,7 +63,9 @@ from shiq.nominals import without_nominals
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import parts
 
-__all__ = ["constructs", "expressivity", "punned", "split_assertions", "split_axioms"]
+__all__ = ["constructs", "expressivity", "on_simple_roles", "punned", "simple_needed", "split_assertions", "split_axioms"]
+
+V = TypeVar("V")
 
 #: A kind of `shiq.verdict.KINDS` and what is wrong.
 Finding: TypeAlias = tuple[str, str]
@@ -103,7 +105,7 @@ def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom
     data = _Data(plain for _, plain in candidates)
     inside: list[tuple[Axiom, Axiom]] = []
     for axiom, candidate in candidates:
-        plain = _on_simple_roles(candidate, roles)
+        plain = on_simple_roles(candidate, roles)
         refusal = _not_simple(plain, roles) or data.refusal(plain)
         if refusal:
             reported.append((axiom, *refusal))
@@ -215,18 +217,18 @@ def _punning(axioms: Iterable[tuple[Axiom, Axiom]]) -> list[tuple[Axiom, str, st
 # --- simple roles -----------------------------------------------------------------------------------
 
 
-def _on_simple_roles(axiom: Axiom, roles: RoleBox) -> Axiom:
-    """``axiom`` with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃, ⊤ and ∀¬."""
+def on_simple_roles(axiom: V, roles: RoleBox) -> V:
+    """``axiom`` (or an assertion) with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃, ⊤ and ∀¬."""
     if not any(isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property)) for part in parts(axiom)):
         return axiom
     changed: dict[str, Any] = {}
-    for name in type(axiom).__match_args__:
+    for name in type(axiom).__match_args__:  # type: ignore[attr-defined]
         value = getattr(axiom, name)
         if isinstance(value, tuple):
             changed[name] = tuple(_expression_on_simple_roles(member, roles) for member in value)
         else:
             changed[name] = _expression_on_simple_roles(value, roles)
-    return replace(axiom, **changed)
+    return replace(axiom, **changed)  # type: ignore[type-var]
 
 
 def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
@@ -257,7 +259,7 @@ def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
     return expression
 
 
-def _simple_needed(value: Axiom | Assertion) -> Iterator[tuple[ObjectPropertyExpression, str]]:
+def simple_needed(value: Axiom | Assertion) -> Iterator[tuple[ObjectPropertyExpression, str]]:
     """Every role in ``value`` that has to be simple, and for what."""
     match value:
         case FunctionalObjectProperty(property):
@@ -273,10 +275,12 @@ def _simple_needed(value: Axiom | Assertion) -> Iterator[tuple[ObjectPropertyExp
     for part in parts(value):
         if isinstance(part, _CARDINALITIES):
             yield part.property, f"a role in {type(part).__name__}({part.cardinality} …)"
+        elif isinstance(part, ObjectHasSelf):
+            yield part.property, "a role in ObjectHasSelf"
 
 
 def _not_simple(value: Axiom | Assertion, roles: RoleBox) -> Finding | None:
-    for property, use in _simple_needed(value):
+    for property, use in simple_needed(value):
         role = role_of(property)
         transitive = sorted(roles.subroles(role) & roles.transitive)
         if transitive:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.conflict import Conflict
-from shiq.model import Assertion
-from shiq.verdict import Leftover, Verdict, known_counts
+from shiq.model import Assertion, Axiom
+from shiq.verdict import LEAVING_OUT, Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
     from shiq.explanation import Explained, Group
@@ -190,6 +191,21 @@ class Result:
         if self.verdict is not Verdict.CONSISTENT:
             raise NotConsistent(self)
 
+    @cached_property
+    def without(self) -> dict[str, Any]:
+        """Axioms and assertions that a CONSISTENT leaves out of account, because their kind was allowed: how many of each, and
+        how many leftovers of each kind; empty if there are none."""
+        if self.verdict is not Verdict.CONSISTENT:
+            return {}
+        allowed = self.evidence.allowed
+        out = [x for x in self.evidence.leftovers if x.kind in LEAVING_OUT and (x.agreed or x.known or x.kind in allowed)]
+        said = Counter("axioms" if isinstance(v, Axiom) else "assertions" for v in {v for x in out for v in x.said})
+        kinds = Counter[str]()
+        for x in out:
+            kinds[x.kind] += len(x.said) or 1
+        counts = {name: said[name] for name in ("axioms", "assertions")}
+        return {**counts, "kinds": dict(sorted(kinds.items()))} if kinds else {}
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (schema_version, verdict, reason, statistics, conflicts, groups, evidence)."""
         explained = self.explained
@@ -198,6 +214,7 @@ class Result:
             "verdict": self.verdict.value,
             "complete": self.ended,
             "reason": self.reason,
+            **({"without": self.without} if self.without else {}),
             "statistics": self.statistics.to_dict(),
             "conflicts": [
                 {**conflict.to_dict(), "pattern": explained.pattern(i).id, "sentence": explained.sentence(i)}

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from shiq.model import Assertion, Axiom
+
 
 class Verdict(Enum):
     """What is known about the consistency of (T, A ∪ A⁺).
@@ -35,6 +37,7 @@ KINDS: dict[str, str] = {
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
     "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
     "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, property chains, keys or Self",
+    "out-of-reach": "an axiom outside SHIQ(D) that cannot matter: it needs classes or properties that the data does not have",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
     "punning": "an IRI used as two kinds of property, or as class and datatype",
     "annotation-punning": "an IRI used as annotation property and as object or data property: it is read as the latter",
@@ -61,6 +64,7 @@ KINDS: dict[str, str] = {
 #: datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in no question that is asked.
 INFORMATIVE = frozenset(
     {
+        "out-of-reach",
         "unknown-datatype",
         "annotation-punning",
         "set-aside",
@@ -72,6 +76,9 @@ INFORMATIVE = frozenset(
         "unsatisfiable-class",
     }
 )
+
+#: Kinds whose leftovers keep the axioms and assertions that they leave out of account (`Leftover.said`).
+LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
 
 #: For ``--fail-on``: every kind.
 UNINTERPRETED = "uninterpreted"
@@ -102,7 +109,8 @@ class Leftover:
     line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
     triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
     ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``: who answers for it, and until
-    when (`shiq.known`); ``lapsed``: who did.
+    when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves out, where they are well-formed
+    OWL 2 that SHIQ(D) cannot say.
     """
 
     kind: str
@@ -115,6 +123,7 @@ class Leftover:
     agreed: bool = False
     known: str = ""
     lapsed: str = ""
+    said: tuple[Axiom | Assertion, ...] = ()
 
     @property
     def term(self) -> str:

@@ -37,16 +37,20 @@ from shiq.model import (
     EquivalentObjectProperties,
     FunctionalDataProperty,
     FunctionalObjectProperty,
+    HasKey,
     InverseFunctionalObjectProperty,
     InverseObjectProperties,
     IrreflexiveObjectProperty,
     ObjectAllValuesFrom,
     ObjectComplementOf,
     ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
     ObjectIntersectionOf,
     ObjectInverseOf,
     ObjectMaxCardinality,
     ObjectMinCardinality,
+    ObjectOneOf,
     ObjectProperty,
     ObjectPropertyDomain,
     ObjectPropertyRange,
@@ -54,6 +58,7 @@ from shiq.model import (
     ObjectUnionOf,
     SubClassOf,
     SubDataPropertyOf,
+    SubObjectPropertyChain,
     SubObjectPropertyOf,
     SymmetricObjectProperty,
     TransitiveObjectProperty,
@@ -66,7 +71,16 @@ def relevant(axioms: Sequence[Axiom], values: Iterable[object]) -> list[Axiom]:
 
     Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
     """
-    names = {iri for value in values for iri in _names(value)}
+    return [axioms[i] for i in reached(axioms, names_of(values))]
+
+
+def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> list[int]:
+    """The places of the axioms that can say anything about data in ``vocabulary`` (IRIs of classes and properties), ascending.
+
+    The others hold once all other names are empty, whatever the domain and wherever the individuals are: so a model of those
+    reached and of the data, with other names emptied, is one of all.
+    """
+    names = set(vocabulary)
     inside: set[int] = set()
     open_ = list(range(len(axioms)))
     while True:
@@ -75,15 +89,16 @@ def relevant(axioms: Sequence[Axiom], values: Iterable[object]) -> list[Axiom]:
         for i in open_:
             (left if _is_local(axioms[i], names) else taken).append(i)
         if not taken:
-            return [axioms[i] for i in sorted(inside)]
+            return sorted(inside)
         inside.update(taken)
         open_ = left
         for i in taken:
-            names.update(_names(axioms[i]))
+            names.update(names_of((axioms[i],)))
 
 
-def _names(value: object) -> Iterable[str]:
-    return (part.iri for part in parts(value) if isinstance(part, Class | ObjectProperty | DataProperty))
+def names_of(values: Iterable[object]) -> set[str]:
+    """The IRIs of the classes and properties in ``values``."""
+    return {part.iri for value in values for part in parts(value) if isinstance(part, Class | ObjectProperty | DataProperty)}
 
 
 def _is_local(axiom: Axiom, names: set[str]) -> bool:
@@ -119,7 +134,13 @@ def _is_local(axiom: Axiom, names: set[str]) -> bool:
             | TransitiveObjectProperty(property)
         ):
             return not _is_in(property, names)
-    # DatatypeDefinition, and whatever is not known here.
+        case SubObjectPropertyChain(chain, _):
+            # No path passes an empty link.
+            return not all(_is_in(link, names) for link in chain)
+        case HasKey(expression, roles, data):
+            # It needs two members, and a value of each property.
+            return _is_empty(expression, names) or not all(_is_in(p, names) for p in (*roles, *data))
+    # ReflexiveObjectProperty (no domain is empty, so the property is not), DatatypeDefinition, and whatever is not known here.
     return False
 
 
@@ -147,6 +168,11 @@ def _is_empty(expression: Any, names: set[str]) -> bool:
             return not _is_in(property, names) or _is_empty(filler, names)
         case ObjectMinCardinality(n, property, filler) | ObjectExactCardinality(n, property, filler):
             return n > 0 and (not _is_in(property, names) or _is_empty(filler, names))
+        case ObjectHasValue(property, _) | ObjectHasSelf(property):
+            return not _is_in(property, names)
+        case ObjectOneOf(individuals):
+            # An individual denotes something in every model, whether or not it is talked of elsewhere.
+            return not individuals
         case DataSomeValuesFrom(property, _) | DataHasValue(property, _):
             return not _is_in(property, names)
         case DataMinCardinality(n, property, _) | DataExactCardinality(n, property, _):

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,6 +46,17 @@ def no_waiting_for_disks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture(scope="module")
+def warm_jvm() -> Iterator[None]:
+    """HermiT's JVM stays from one test of a file to the next."""
+    from shiq.reasoner.jvm import release_jvm, shared_jvm
+
+    user = ModuleType("user")
+    shared_jvm(user, "1g")
+    yield
+    release_jvm(user)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("shiq", "simplify", "abox_ops", "jobs")
 
 # Inside `shiq.checking`: each may import those before it.
-_CONCEPTS = ("options", "base", "blank_nodes", "inputs", "answer", "crowds", "explaining", "deciding", "certifying", "session")
+_CONCEPTS = (
+    "options",
+    "base",
+    "blank_nodes",
+    "inputs",
+    "answer",
+    "crowds",
+    "explaining",
+    "outside",
+    "deciding",
+    "certifying",
+    "session",
+)
 CHECKING = tuple(f"shiq.checking.{name}" for name in _CONCEPTS)
 
 # Who may import what: the longest prefix of the importing module counts. Ours, from the bottom to the top.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from shiq.checking.options import ENGINES, EXPLAIN_SECONDS
+from shiq.checking.options import ASK, ENGINES, EXPLAIN_SECONDS, OUTSIDE
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
@@ -114,6 +114,14 @@ def common(command: F) -> F:
                 metavar="KIND",
                 help="Let this kind stand in the way of `consistent` though it is for information only "
                 f"({', '.join(sorted(INFORMATIVE))}); repeatable. {UNINTERPRETED}: every kind that is not allowed.",
+            ),
+            click.option(
+                "--outside",
+                type=Nearest(list(OUTSIDE)),
+                default=ASK,
+                show_default=True,
+                help="What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
+                "data at once, at that cost; or leave the verdict undetermined.",
             ),
             click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(

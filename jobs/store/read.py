@@ -47,6 +47,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.verdict import Leftover, Verdict
+from simplify.locality import names_of
 
 
 def open_store(path: Path, snapshot: int | None = None) -> Store:
@@ -115,6 +116,7 @@ class Store:
         self.manifest = manifest
         self.reads = ReadCounter()
         self._cache = RowGroupCache()
+        self._vocabulary: frozenset[str] | None = None
         self._tables = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
 
     def __len__(self) -> int:
@@ -271,6 +273,14 @@ class Store:
         wanted = _positions(rows["literal"], literals, self.path)
         parts = (take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language"))
         return [Literal(*part) for part in zip(*parts)]
+
+    def vocabulary(self) -> frozenset[str]:
+        """The classes and properties that A speaks of, those of assertions that were deleted since perhaps among them. Cost: the
+        names, and where there are complex assertions, those."""
+        if self._vocabulary is None:
+            complex_ = names_of(complex_assertions(self.table("complex").all()).values())
+            self._vocabulary = frozenset((*self.classes, *self.object_properties, *self.data_properties, *complex_))
+        return self._vocabulary
 
     # --- the assertions ---------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ MOST_PLACES = 3
 
 def result_text(result: Result, *, verbose: bool = False) -> str:
     """The verdict first, then why, then figures."""
-    lines = [result.verdict.value.upper()]
+    lines = [result.verdict.value.upper() + _without(result)]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
     if known := known_counts(result.evidence.leftovers):
@@ -40,6 +40,16 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
     return "\n".join(lines)
+
+
+def _without(result: Result) -> str:
+    """What a verdict leaves out of account, by consent."""
+    out = result.without
+    if not out:
+        return ""
+    counts = [count(out[name], name[:-1]) for name in ("axioms", "assertions") if out[name]]
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in out["kinds"].items())
+    return f" without {', '.join(counts)} ({kinds})" if counts else f" without what is {kinds}"
 
 
 def _why_pulled(result: Result, verbose: bool) -> list[str]:

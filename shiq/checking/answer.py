@@ -9,8 +9,8 @@ from typing import Any
 
 from abox_ops.raw_conflict import RawConflict
 from shiq.checking.base import Base, Found, Sized, Telling
-from shiq.checking.inputs import is_read_by_form
-from shiq.checking.options import ELSEWHERE, Clock, Options
+from shiq.checking.inputs import OUTSIDE, is_outside, is_read_by_form
+from shiq.checking.options import ASK, ELSEWHERE, Clock, Options
 from shiq.conflict import Conflict
 from shiq.deadline import TimeIsOver, until
 from shiq.errors import UsageError
@@ -164,13 +164,22 @@ def _verdict(
     for kind, count in sorted(open_kinds.items()):
         first = next(x for x in leftovers if x.kind == kind and blocks(x, options.allow, options.fail_on))
         asked = kind in INFORMATIVE or kind in options.fail_on
-        way_out = "asked for by --fail-on" if asked else f"--known or --allow {kind} if that is meant"
+        way_out = "asked for by --fail-on" if asked else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
+        if is_outside(first) and options.outside != ASK and not asked:
+            way_out = f"--outside {ASK} puts the whole question to HermiT"
         reasons.append(f"{count:,} × {kind}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     is_open = any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox)
     if is_open and options.engine not in ELSEWHERE:
         reasons.append(f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant")
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
+
+
+#: What to do about kinds of leftovers that it would be rash to allow.
+_WAYS_OUT = {
+    OUTSIDE: "SHIQ(D) cannot say it: take it out, or say it otherwise; --allow outside-shiq answers for the rest alone, and "
+    "does not see what contradicts it"
+}
 
 
 def _not_certified(base: Base) -> str:

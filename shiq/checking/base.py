@@ -22,7 +22,8 @@ from shiq.verdict import Leftover, Verdict
 class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
     a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
-    labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base."""
+    labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
+    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -32,6 +33,8 @@ class Base:
     scope: str = ""
     labels: Callable[[], Mapping[str, str]] = dict
     snapshot: int = 0
+    assertions: Callable[[], Iterable[Assertion]] | None = tuple
+    vocabulary: Callable[[], frozenset[str]] = frozenset
 
     @property
     def is_certified(self) -> bool:
@@ -62,7 +65,8 @@ class Sized(Protocol):
 @dataclass(frozen=True)
 class Batch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
-    deletions; ``left_at``: where what was not interpreted of its insertions stands."""
+    deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted and lies outside
+    SHIQ(D)."""
 
     insertions: ABox
     deletions: ABox
@@ -71,6 +75,7 @@ class Batch:
     places: Places = nowhere
     deleted_at: Places = nowhere
     left_at: LeftAt = nothing_left
+    unsaid: frozenset[Assertion] = frozenset()
 
 
 @dataclass(frozen=True)

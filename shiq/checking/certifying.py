@@ -18,15 +18,19 @@ from shiq.aside import Aside
 from shiq.checking.answer import in_time, out_of_time, result_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.crowds import crowds
-from shiq.checking.deciding import deadline_of, decided, individuals_of, sent_by, sent_since
+from shiq.checking.deciding import answered_outside, deadline_of, decided, individuals_of, sent_by, sent_since
 from shiq.checking.inputs import (
+    OUT_OF_REACH,
+    OUTSIDE,
     assertions_of,
     catalog_of,
     empty_tbox,
+    is_outside,
     on_reading,
     ontology_of,
     read_by_form,
     sources_of,
+    vocabulary_of,
     well_typed,
 )
 from shiq.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
@@ -65,7 +69,20 @@ def certified(
     opened = begun(options).build(ontology.tbox, abox)
     clock.stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
-    return Base(ontology.tbox, opened, result.evidence.leftovers, certificate, ontology.ontologies, labels=lambda: labels)
+    return Base(
+        ontology.tbox,
+        opened,
+        # What is outside, as it was before some was found to be out of reach of A.
+        (
+            *filter(is_outside, leftovers),
+            *(x for x in result.evidence.leftovers if not x.said or x.kind not in (OUTSIDE, OUT_OF_REACH)),
+        ),
+        certificate,
+        ontology.ontologies,
+        labels=lambda: labels,
+        assertions=lambda: abox,
+        vocabulary=lambda: vocabulary_of(abox),
+    )
 
 
 def certify_base(
@@ -88,9 +105,13 @@ def certify_base(
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
     result = decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    return _of_base(replace(result, statistics=replace(result.statistics, assertions=result.statistics.insertions)))
+
+
+def _of_base(result: Result) -> Result:
+    """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
     conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
-    statistics = replace(result.statistics, assertions=result.statistics.insertions)
-    return replace(result, conflicts=conflicts, statistics=statistics)
+    return replace(result, conflicts=conflicts)
 
 
 def _nothing_at_all(
@@ -170,9 +191,9 @@ def prepare_and_certify(
         audit=decider.audit,
     )
     leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
-    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value})  # type: ignore[arg-type]
-    result = result_of(base, told, ledger, (), options, clock)
-    return prepared, replace(result, statistics=replace(result.statistics, insertions=len(abox)))
+    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+    result = answered_outside(base, Batch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())
+    return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
 
 
 def index_far(tbox: object, abox: object, store: Path, options: Options, repair: Repair | None) -> Result:
@@ -253,7 +274,7 @@ def own_reading(store: Any) -> Stored:
 def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
     """A new TBox, and what the store holds as it reads with that one."""
     ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
-    if not ontology.tbox.axioms and "empty-tbox" not in options.allow:
+    if empty_tbox(ontology) and "empty-tbox" not in options.allow:
         raise InputError(
             "the new TBox has no axioms: the store keeps its own",
             "Name an ontology file, not one of data; --allow empty-tbox if that is meant.",

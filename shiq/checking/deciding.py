@@ -15,7 +15,7 @@ from shiq.abox import ABox
 from shiq.checking.answer import refuted_result, result_of, time_over
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
 from shiq.checking.crowds import crowds
-from shiq.checking.inputs import read_batch, refuse_nothing, sources_of
+from shiq.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
 from shiq.checking.options import Clock, Options, resolved
 from shiq.clause import ClausalTBox
 from shiq.lazily import Lazily
@@ -37,6 +37,9 @@ def check_batch(
         added, removed = sources_of(insertions), sources_of(deletions)
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
+        if any(map(is_outside, (*base.leftovers, *told))):
+            batch = read_batch(base, insertions, deletions, options)
+            return answered_outside(base, batch, far, told, options, decider, clock, options.timeout)
         return result_of(base, far, counts, told, options, clock)
     clock.doing = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
@@ -131,6 +134,33 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
     leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
+    return answered_outside(base, batch, found, leftovers, options, decider, clock, left())
+
+
+def answered_outside(
+    base: Base,
+    batch: Batch,
+    found: Found,
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+    left: float | None,
+) -> Result:
+    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is looked at; ``left``: seconds."""
+    if any(map(is_outside, (*base.leftovers, *leftovers))):
+        # Loaded where something is outside: most TBoxes have nothing there.
+        from shiq.checking.outside import with_outside
+
+        def announce() -> None:
+            clock.certain = refuted_result(base, batch.ledger, leftovers, options, clock)
+            if options.certain is not None:
+                options.certain(clock.certain)
+
+        clock.doing = "asking HermiT about the whole"
+        told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
+        base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
+        clock.stage("what is outside SHIQ(D)")
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
 
 
@@ -208,6 +238,8 @@ def new_decider(options: Options) -> Decider:
 def close_decider(decider: Decider) -> None:
     """Frees the reasoners; may be called twice."""
     decider.reasoner.close()
+    if decider.beside is not None:
+        decider.beside.close()
     if decider.audit is not None:
         decider.audit.close()
 

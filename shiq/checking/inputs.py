@@ -25,6 +25,12 @@ from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover
+from simplify.locality import names_of
+
+#: The kind of what SHIQ(D) cannot say.
+OUTSIDE = "outside-shiq"
+#: The kind of what of that no data can reach.
+OUT_OF_REACH = "out-of-reach"
 
 
 def sources_of(given: object) -> list[object]:
@@ -76,15 +82,28 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
     ledger = Counter(added.ledger) + Counter(removed.ledger)
     refuse_nothing(ledger, options)
     abox, aside = well_typed(added.abox, options)
+    unsaid = frozenset(v for x in removed.leftovers if is_outside(x) for v in x.said if isinstance(v, Assertion))
+    held = frozenset(v for x in base.leftovers if is_outside(x) for v in x.said)
     return Batch(
         abox,
         removed.abox,
-        (*added.leftovers, *removed.leftovers, *aside),
+        (*added.leftovers, *(x for x in removed.leftovers if not is_outside(x) or not held.issuperset(x.said)), *aside),
         ledger,
         added.places,
         removed.places,
         added.left_at,
+        unsaid & held,
     )
+
+
+def is_outside(leftover: Leftover) -> bool:
+    """Whether it leaves out axioms or assertions that only SHIQ(D) cannot say."""
+    return leftover.kind == OUTSIDE and bool(leftover.said)
+
+
+def vocabulary_of(abox: ABox) -> frozenset[str]:
+    """The classes and properties that ``abox`` speaks of."""
+    return frozenset((*abox.classes, *abox.object_properties, *abox.data_properties, *names_of(abox.complex)))
 
 
 def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
@@ -112,7 +131,7 @@ def is_read_by_form(tbox: TBox) -> bool:
 
 def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
     """The leftover for a TBox without axioms, which names what it was read from."""
-    if ontology.tbox.axioms:
+    if ontology.tbox.axioms or any(map(is_outside, ontology.leftovers)):
         return ()
     message = "the TBox has no axioms: nothing could ever be refuted"
     return (Leftover("empty-tbox", message, ", ".join(ontology.sources), hint="is it the right file?"),)

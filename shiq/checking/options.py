@@ -37,6 +37,10 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
+#: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the whole, or it stays open.
+ASK = "ask"
+OUTSIDE = (ASK, "undetermined")
+
 #: What reads and writes stores.
 STORE = "jobs.upkeep"
 
@@ -63,7 +67,8 @@ class Options:
     looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained;
     ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
     ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
-    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way."""
+    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
+    `OUTSIDE`."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -84,10 +89,12 @@ class Options:
     explain_seconds: float | None = EXPLAIN_SECONDS
     certain: Callable[[Result], object] | None = None
     known: Known = field(default_factory=Known)
+    outside: str = ASK
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
+        _known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
         if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
             raise UsageError(
                 "what pulls individuals in is told by the engine local, for the criteria model and clausal",

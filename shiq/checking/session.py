@@ -11,10 +11,18 @@ from abox_ops.decide import Decider
 from abox_ops.engine import KnowledgeBase
 from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
-from shiq.checking.answer import in_time, result_of
+from shiq.checking.answer import in_time
 from shiq.checking.base import Base, Batch, Distributed, agreed
 from shiq.checking.certifying import certificate_of
-from shiq.checking.deciding import check_batch, close_decider, decided, has_disagreed, new_decider, unmatched_deletions
+from shiq.checking.deciding import (
+    answered_outside,
+    check_batch,
+    close_decider,
+    decided,
+    has_disagreed,
+    new_decider,
+    unmatched_deletions,
+)
 from shiq.checking.inputs import read_batch, read_by_form
 from shiq.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
@@ -120,7 +128,8 @@ class Session:
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
             unmatched = unmatched_deletions(base.knowledge_base, batch.deletions, batch.deleted_at)
-            return result_of(base, found, batch.ledger, (*batch.leftovers, *unmatched), options, clock, batch.places)
+            told = (*batch.leftovers, *unmatched)
+            return answered_outside(base, batch, found, told, options, decider, clock, options.timeout)
 
         result = in_time(options, clock, checked, self._store.leftovers)
         if clock.is_over:
@@ -232,6 +241,8 @@ class Session:
             f"{self._store.snapshot}.",
             lambda: self._store.term_labels,
             self._store.snapshot,
+            self._store.export,
+            self._store.vocabulary,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
@@ -15,7 +15,7 @@ from shiq.rdf.kinds import Problem
 from shiq.rdf.load import Stated
 from shiq.rdf.mapping import Mapped
 from shiq.rdf.triples import Triples, short
-from shiq.verdict import Leftover
+from shiq.verdict import LEAVING_OUT, Leftover
 
 #: More leftovers of one kind are only counted.
 MOST_SHOWN = 1000
@@ -69,7 +69,9 @@ class Accounts:
                 before = self.leftovers[at]
                 self.leftovers[at] = replace(before, count=before.count + (0 if i else count))
             else:
-                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, 1 if i else max(count, 1)))
+                said = (value,) if kind in LEAVING_OUT else ()
+                of = 1 if i else max(count, 1)
+                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, of, said=said))
 
     def fail(self, main: int, finding: Finding) -> None:
         """A main triple that gives nothing: it and what hangs on it go where the finding says."""
@@ -109,14 +111,16 @@ def _text(value: Axiom | Assertion) -> str:
 
 
 def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
-    """At most `MOST_SHOWN` of each kind, and one row that counts the rest."""
+    """At most `MOST_SHOWN` of each kind, and one row that counts the rest, with what they say."""
     shown: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
+    said: dict[str, list[Axiom | Assertion]] = defaultdict(list)
     for leftover in leftovers:
         shown[leftover.kind] += 1
         if shown[leftover.kind] <= MOST_SHOWN:
             yield leftover
         else:
             hidden[leftover.kind] += leftover.count
+            said[leftover.kind] += leftover.said
     for kind, count in hidden.items():
-        yield Leftover(kind, f"{shown[kind] - MOST_SHOWN} more like those above", count=count)
+        yield Leftover(kind, f"{shown[kind] - MOST_SHOWN} more like those above", count=count, said=tuple(said[kind]))

@@ -142,8 +142,10 @@ class HermitReasoner:
         timeout: float | None = None,
         *,
         proxy_data: bool = True,
+        is_normal: bool = False,
     ) -> Answer:
         """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing of ours but the proxies.
+        ``is_normal``: axioms with data are inclusions as `clause_axioms` makes them; then what is opaque is put on both sides.
 
         With ``proxy_data`` False HermiT's own datatypes are asked, which makes it no oracle: version 1.3.8 refuses several
         datatypes, reads ≤n f.D wrongly for D a union or intersection, takes [59, 59] and the complement of [0, 59] to overlap,
@@ -156,11 +158,32 @@ class HermitReasoner:
                 sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
                 theory = DataTheory(definitions, role_box(sent_axioms))
                 sent_assertions = ill_typed_refuted(theory, sent_assertions)
+                if is_normal:
+                    return self._normal(theory, sent_axioms, sent_assertions, self._timeout if timeout is None else timeout)
                 sent_axioms, sent_assertions = sendable(*proxied(theory, sent_axioms, sent_assertions, negated_ranges=True))
             question = document([*sent_axioms, *sent_assertions])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined(obstacle)
         return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
+
+    def _normal(
+        self, theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], timeout: float | None
+    ) -> Answer:
+        """`consistent` for inclusions in normal form. Raises OpaqueData, Unsendable."""
+        budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
+
+        def asked(bound: Bound | None) -> Answer:
+            data = [*axioms] if bound is None else [bounded(theory, axiom, bound) for axiom in axioms]
+            facts = [*assertions] if bound is None else [bounded(theory, assertion, bound) for assertion in assertions]
+            sent_axioms, sent_assertions = sendable(*proxied(theory, data, facts))
+            return self._ask((), document([*sent_axioms, *sent_assertions]), budget)
+
+        opaque = opaque_in(theory, [*axioms, *assertions])
+        answer = asked(None if opaque is None else Bound.UNUSED)
+        if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
+            answer = asked(Bound.MET)
+            return self._undetermined(opaque) if answer.verdict is Verdict.CONSISTENT else answer
+        return answer
 
     def close(self) -> None:
         """Lets go of the JVM; it ends when no other HermitReasoner uses it."""

@@ -52,6 +52,7 @@ S = TypeVar("S", Axiom, Assertion)
 MOST_VALUES = 20_000
 
 _ONE_VALUE = (DataSomeValuesFrom, DataAllValuesFrom, DataHasValue, DataPropertyAssertion, NegativeDataPropertyAssertion)
+_NEEDS = (DataSomeValuesFrom, DataHasValue, DataMinCardinality, DataExactCardinality)
 _COUNTED = (DataMinCardinality, DataMaxCardinality, DataExactCardinality)
 
 
@@ -80,7 +81,13 @@ def proxied(
         axioms += [DataPropertyRange(DataProperty(iri), TOP_DATATYPE) for iri in sorted(properties) if not is_reserved(iri)]
     values = [*axioms, *assertions]
     ranges, literals = data_of(values)
-    needed = values_needed(values, together=bool(theory.roles.disjoint_data))
+    # A reasoner that negates restrictions may make needs of bounds.
+    needs = (*_NEEDS, DataAllValuesFrom, DataMaxCardinality) if negated_ranges else _NEEDS
+    keys = {
+        p for a in axioms if isinstance(a, HasKey) for key in a.data_properties for p in theory.roles.data_subproperties(key.iri)
+    }
+    apart = any(isinstance(part, needs) and part.property.iri in keys for axiom in axioms for part in parts(axiom))
+    needed = values_needed(values, bool(theory.roles.disjoint_data), apart)
     proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
     if proxies is None:
         raise OpaqueData(_why(theory, ranges, literals))
@@ -91,18 +98,20 @@ def proxied(
     )
 
 
-def values_needed(values: Sequence[object], together: bool) -> int:
+def values_needed(values: Sequence[object], together: bool, apart: bool = False) -> int:
     """How many values of one kind (not told apart by any range) one individual may need.
 
     Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number in a ≥n, or a negated ≤n,
-    will do; unless properties are disjoint (``together``), when all of them may have to be met side by side, or there are keys,
-    which tell individuals apart by values.
+    will do; unless properties are disjoint (``together``), when all of them may have to be met side by side, or a key is
+    on a property that values are chosen for (``apart``): then each individual has values of its own, and no key says that two are
+    one, but where values are given.
     """
     counts = [part.cardinality + 1 for value in values for part in parts(value) if isinstance(part, _COUNTED)]
-    if any(isinstance(value, HasKey) for value in values):
+    of_one = sum(counts) + _single_values(values) if together else max(counts, default=1)
+    if apart:
         individuals = sum(1 for kind, _ in entities(values) if kind == "individual")
-        return (individuals + 1) * (sum(counts) + _single_values(values))
-    return sum(counts) + _single_values(values) if together else max(counts, default=1)
+        return (individuals + 1) * of_one
+    return of_one
 
 
 def _single_values(values: Sequence[object]) -> int:
