@@ -147,6 +147,13 @@ def test_a_carriage_return_ends_a_line(store: Path, tmp_path: Path) -> None:
     assert is_consistent(store, gated, tmp_path)
 
 
+def test_a_file_of_carriage_returns_alone(store: Path, tmp_path: Path) -> None:
+    odd = t("ann", "lieks", "tom")
+    gated = split(store, tmp_path, "\r".join([GOOD[0], *NEGATIVE, odd, GOOD[1]]).encode())
+    assert texts(gated) == (GOOD, [*NEGATIVE, odd])
+    assert [x.line.number for x in gated.set_aside] == [2, 3, 4, 5, 6]
+
+
 @pytest.mark.parametrize("name", ["batch.ttl", "batch.trig"])
 def test_structures_in_documents_come_out_whole(store: Path, tmp_path: Path, name: str) -> None:
     said = "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :bob ; owl:assertionProperty :likes ; owl:targetIndividual"

@@ -63,6 +63,10 @@ class Batch:
         return found
 
     @cached_property
+    def _is_plain(self) -> bool:
+        return all(map(is_plain, self.names)) and not any(line.raw.endswith(b"\r") for line in self.lines)
+
+    @cached_property
     def _structural(self) -> Sequence[int]:
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
@@ -73,17 +77,14 @@ class Batch:
         triple = said_by(assertion[0])
         found = set(self._by_key.get((file_of(assertion[0]), triple), ()) if triple and len(assertion) == 1 else ())
         for place in places:
-            found |= self.at(place, triple)
+            found |= self.at(place)
         if found.isdisjoint(inside):
             found |= self._about(assertion)
         return self._blocks.around(found)
 
-    def at(self, place: Place, triple: Triple | None = None) -> set[int]:
-        """The lines at ``place``; of several the one that says ``triple``, if one does."""
-        there = self._by_place.get((place.source, place.line), [])
-        if len(there) > 1 and triple:
-            there = [i for i in there if self.lines[i].triple and key_of(self.lines[i])[1] == triple] or there
-        return set(there)
+    def at(self, place: Place) -> set[int]:
+        """The lines at ``place``: several only where a file was given several times."""
+        return set(self._by_place.get((place.source, place.line), ()))
 
     def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
         """``lines``, with what stays together with them, and what is of the same ``unit``."""
@@ -120,11 +121,11 @@ class Batch:
     @contextmanager
     def files(self, inside: Collection[int], more: Sequence[Line] = ()) -> Iterator[tuple[list[str], Callable[[str], str]]]:
         """The lines at the places ``inside`` as files, and what puts the names of the batch for theirs into a text; ``more``:
-        lines that stand below. A batch of lines of which none is out is read where it is.
+        lines that stand below. A batch of lines of which none is out, and that all readers count alike, is read where it is.
 
         Raises: OperationalError where no file can be written.
         """
-        if len(inside) == len(self.lines) and not more and all(map(is_plain, self.names)):
+        if len(inside) == len(self.lines) and not more and self._is_plain:
             yield list(self.names), lambda text: text
             return
         with naming(Path(tempfile.gettempdir()), _ELSEWHERE):

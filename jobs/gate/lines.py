@@ -37,8 +37,8 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
-    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. ``number``: of the lines that a
-    newline ends; a bare carriage return ends one as well, so that several may have one number. Each line is itself alone."""
+    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A bare carriage
+    return ends a line, as N-Triples has it, and counts as one. Each line is itself alone."""
 
     file: int
     number: int
@@ -61,7 +61,7 @@ def read_lines(name: str, file: int = 0) -> list[Line]:
     suffix = Path(_PACKED.sub("", name)).suffix.lower()
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
-        return [_line(file, number, raw, syntax, i == 0) for i, (number, raw) in enumerate(_split(_content(name)))]
+        return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
     if suffix in _DOCUMENTS:
         return _of_document(name, file)
     raise UsageError(
@@ -93,12 +93,13 @@ def text_of(lines: Iterable[Line]) -> bytes:
 
 
 def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place."""
+    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place. Where a carriage
+    return ends one, a newline does, for readers that count these alone."""
     at = 1
     for line in lines:
         yield b"\n" * (line.number - at)
-        yield line.raw
-        at = line.number + line.raw.endswith(b"\n")
+        yield line.raw[:-1] + b"\n" if line.raw.endswith(b"\r") else line.raw
+        at = line.number + line.raw.endswith((b"\n", b"\r"))
 
 
 def read_triple(text: bytes) -> Triple | None:
@@ -158,22 +159,16 @@ def _content(name: str) -> bytes:
 _ENDED: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def _split(text: bytes) -> Iterator[tuple[int, bytes]]:
-    for number, part in enumerate(_by_newline(text), 1):
-        if b"\r" in part.removesuffix(b"\r\n"):
-            yield from ((number, piece) for piece in _ENDED.findall(part))
-        else:
-            yield number, part
-
-
-def _by_newline(text: bytes) -> list[bytes]:
+def _split(text: bytes) -> list[bytes]:
+    if b"\r" in text:
+        return _ENDED.findall(text)
     parts = text.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat, is_first: bool) -> Line:
+def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
     try:
-        text = raw.removeprefix(_BYTE_ORDER_MARK) if is_first else raw
+        text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         quad = _quad(text, syntax) if text.strip() else None
         if quad:
             refuse_new_terms(quad)
