@@ -61,7 +61,7 @@ from shiq.model import (
 )
 from shiq.nominals import without_nominals
 from shiq.roles import Role, RoleBox, role_box, role_of
-from shiq.signature import parts
+from shiq.signature import OF_INDIVIDUALS, parts
 
 __all__ = ["constructs", "expressivity", "on_simple_roles", "punned", "simple_needed", "split_assertions", "split_axioms"]
 
@@ -134,6 +134,9 @@ def split_assertions(
     inside: list[Assertion] = []
     reported: list[tuple[Assertion, str, str]] = []
     for assertion in assertions:
+        if isinstance(assertion, OF_INDIVIDUALS):
+            inside.append(assertion)
+            continue
         for plain in assertion_without_built_in(assertion):
             for part in without_nominals(plain):
                 if isinstance(part, ClassAssertion) and not isinstance(part.expression, Class):

@@ -13,13 +13,19 @@ from shiq.model import (
     DataProperty,
     Datatype,
     DatatypeRestriction,
+    DifferentIndividuals,
     Literal,
     ObjectProperty,
+    SameIndividual,
     Signature,
 )
 
 _RESERVED = (OWL, RDF, RDFS, XSD)
 _LEAVES = (str, Class, ObjectProperty, DataProperty, Datatype, Literal)
+
+
+#: Assertions without a name of a class, property or datatype. A list of n different individuals is n(n - 1)/2 of them.
+OF_INDIVIDUALS = (SameIndividual, DifferentIndividuals)
 
 
 def is_reserved(iri: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from itertools import combinations
 
 import pytest
 
@@ -51,7 +53,7 @@ from shiq.model import (
     SubObjectPropertyChain,
     SubObjectPropertyOf,
 )
-from shiq.reasoner.sending import Unsendable, document, sendable
+from shiq.reasoner.sending import Unsendable, cliques, document, sendable
 from shiq.reasoner.structure import data_of, entities, structural_key, with_data, with_individuals
 
 A, B, C = (Class(f"urn:{name}") for name in "ABC")
@@ -154,6 +156,27 @@ def test_names_that_cannot_be_sent_are_refused(value: Axiom | Assertion) -> None
 
 
 @pytest.mark.jvm
+def test_many_different_individuals_are_sent_as_lists() -> None:
+    names = [f"urn:t#i{k}" for k in range(40)]
+    pairs = [DifferentIndividuals(*pair) for pair in combinations(names, 2)]
+    sent = document([*pairs, DifferentIndividuals("urn:t#x", "urn:t#i7")])
+    assert (sent.axioms, sent.text.count("DifferentIndividuals(")) == (2, 2)
+    assert len(sent.entities) == 41
+
+
+def test_cliques_hold_each_pair_and_no_other() -> None:
+    draw = random.Random(3)
+    for _ in range(300):
+        names = [f"i{k}" for k in range(draw.randint(2, 12))]
+        density = draw.random()
+        pairs = {pair for pair in combinations(names, 2) if draw.random() < density}
+        given = [pair if draw.random() < 0.5 else pair[::-1] for pair in pairs]
+        found = cliques(given)
+        assert {tuple(sorted(pair)) for group in found for pair in combinations(group, 2)} == {tuple(sorted(p)) for p in pairs}
+        assert all(len(set(group)) == len(group) > 1 for group in found)
+        assert len(found) <= len(pairs)
+
+
 def test_the_owl_api_counts_as_we_do() -> None:
     """A wrong count of ours would make every answer undetermined."""
     from shiq.reasoner.hermit import HermitReasoner

@@ -93,7 +93,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     reasons = dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)
     if reasons and is_over():
         reasons = {time_over(options, _ASKING): None, **reasons}
-    clock.doing = "explaining"
+    clock.doing = "explaining" if groups else _ASKING
     explanation = Explanation(unexplained=len(groups), complete=not groups)
     progress, decider.progress = decider.progress, None
     if groups and not has_disagreed(decider):

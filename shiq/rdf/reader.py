@@ -38,7 +38,7 @@ from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
 from shiq.reading import Reading
-from shiq.signature import signature_of
+from shiq.signature import OF_INDIVIDUALS, signature_of
 
 
 def read_ontology(
@@ -287,6 +287,8 @@ def _unknown_names(values: Collection[Assertion], known: Signature) -> Iterator[
     properties = known.object_properties | known.data_properties
     near_class, near_property = NearMisses(known.classes), NearMisses(properties)
     for value in values:
+        if isinstance(value, OF_INDIVIDUALS):
+            continue
         used = signature_of((value,))
         for iri in sorted(used.classes - known.classes):
             yield value, ("undeclared", *unknown_name("class", iri, near_class))

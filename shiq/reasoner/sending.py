@@ -48,6 +48,9 @@ V = TypeVar("V")
 
 BLANK = "urn:shiq:blank:"
 
+#: As many pairs of different individuals are sent as lists: a list of n that was read is n(n - 1)/2 pairs.
+MANY = 50
+
 
 class Unsendable(Exception):
     """HermiT cannot be asked about this at all; ``str`` is the reason."""
@@ -73,10 +76,42 @@ def document(values: Sequence[Axiom | Assertion]) -> Document:
         if iri.startswith("internal:"):
             raise Unsendable(f"the {kind} <{iri}> has an IRI that HermiT reserves for itself")
     try:
-        lines = [axiom_text(value) for value in values]
+        pairs = [value for value in values if isinstance(value, DifferentIndividuals)]
+        rest = values if len(pairs) < MANY else [value for value in values if not isinstance(value, DifferentIndividuals)]
+        lines = [axiom_text(value) for value in rest]
+        if rest is not values:
+            lines += [_all_different(group) for group in cliques((pair.first, pair.second) for pair in pairs)]
     except ValueError as error:
         raise Unsendable(str(error)) from None
-    return Document("\n".join(["Ontology(", *lines, ")", ""]), len(values), frozenset(used))
+    return Document("\n".join(["Ontology(", *lines, ")", ""]), len(lines), frozenset(used))
+
+
+def _all_different(individuals: Sequence[str]) -> str:
+    return f"DifferentIndividuals{axiom_text(ObjectOneOf(tuple(individuals))).removeprefix('ObjectOneOf')}"
+
+
+def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Groups whose members are pairwise among ``pairs``, and which have each pair between them: few, where lists made the pairs.
+
+    Stops because each group covers the pair that it begins with, which no group before it did.
+    """
+    near: dict[str, dict[str, None]] = {}
+    for a, b in pairs:
+        near.setdefault(a, {})[b] = None
+        near.setdefault(b, {})[a] = None
+    left = {a: dict(others) for a, others in near.items()}
+    found = []
+    for first, others in left.items():
+        while others:
+            group = [first]
+            for b in others:
+                if all(b in near[a] for a in group):
+                    group.append(b)
+            for a in group:
+                for b in group:
+                    left[a].pop(b, None)
+            found.append(group)
+    return found
 
 
 def sendable(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> tuple[list[Axiom], list[Assertion]]:
