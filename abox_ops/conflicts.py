@@ -390,6 +390,12 @@ class Explainer:
             removed, paths = self._next_removal(tried)
             if not paths:
                 return
+            if len(removed) >= len(insertions) and removed.issuperset(insertions):
+                # What is left is A, which is consistent.
+                tried |= paths
+                continue
+            if self.progress:
+                self.progress("looking for conflicts that others hide", len(tried), 0)
             before, self.unsure = self.unsure, False
             add_set, groups = self.check(insertions.without(removed))
             # What stayed undecided may hide conflicts.

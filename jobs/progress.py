@@ -1,50 +1,97 @@
-"""Progress on stderr: one moving line on a terminal, plain lines elsewhere."""
+"""Progress on stderr: one moving line on a terminal, plain lines elsewhere; never long without a sign of life."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import TextIO
+
+from shiq.checking.options import Progress
 
 #: Seconds between plain lines of one stage.
 QUIET = 5.0
 #: Seconds between redraws on a terminal.
 REDRAW = 0.1
+#: Seconds after which a stage that tells nothing is told again, with the time.
+SILENT = 8.0
 
 
 class ProgressLine:
-    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage, at once)."""
+    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage, at once).
 
-    def __init__(self, level: int = 1, stream: TextIO | None = None) -> None:
+    What is done of a stage only grows: where a stage begins anew, what it did before counts on. Where nothing is told for
+    ``silent`` seconds, the stage is shown again with the time.
+    """
+
+    def __init__(self, level: int = 1, stream: TextIO | None = None, silent: float = SILENT) -> None:
         self._level = level
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._stage = ""
         self._shown = 0.0
         self._started = time.monotonic()
+        self._amounts: dict[str, tuple[int, int, int]] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._silent = silent
+        if level:
+            threading.Thread(target=self._live, daemon=True).start()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if self._level == 0:
             return
-        now = time.monotonic()
-        new = stage != self._stage
-        if self._terminal:
-            if new or now - self._shown >= REDRAW:
-                self._shown = now
-                self._stream.write(f"\r\x1b[2K{self._bar(done, total)} {stage}")
+        with self._lock:
+            now = time.monotonic()
+            new = stage != self._stage
+            self._stage = stage
+            done, total = self._counted(stage, done, total)
+            if self._terminal:
+                if new or now - self._shown >= REDRAW:
+                    self._draw(now)
+            elif (new and self._level > 1) or now - max(self._shown, self._started) >= QUIET:
+                self._draw(now)
+
+    def clear(self) -> None:
+        """Clears the moving line, so that something else can be printed."""
+        with self._lock:
+            if self._terminal and self._stage:
+                self._stream.write("\r\x1b[2K")
                 self._stream.flush()
-        elif (new and self._level > 1) or now - max(self._shown, self._started) >= QUIET:
-            self._shown = now
-            self._stream.write(f"{now - self._started:6.1f} s  {stage}{_amount(done, total)}\n")
-            self._stream.flush()
-        self._stage = stage
+                self._stage = ""
 
     def close(self) -> None:
-        """Clears the moving line."""
-        if self._terminal and self._stage:
-            self._stream.write("\r\x1b[2K")
-            self._stream.flush()
-            self._stage = ""
+        """Ends it."""
+        self._closed.set()
+        self.clear()
+
+    def _counted(self, stage: str, done: int, total: int) -> tuple[int, int]:
+        """What is done of ``stage`` in all, and of how much."""
+        before, last, of = self._amounts.get(stage, (0, 0, 0))
+        if done < last:
+            before += of or last
+        self._amounts[stage] = before, done, total
+        return before + done, before + total if total else 0
+
+    def _live(self) -> None:
+        while not self._closed.wait(self._silent / 4):
+            with self._lock:
+                now = time.monotonic()
+                if not self._closed.is_set() and now - max(self._shown, self._started) >= self._silent:
+                    self._draw(now)
+
+    def _draw(self, now: float) -> None:
+        self._shown = now
+        before, done, total = self._amounts.get(self._stage, (0, 0, 0))
+        done, total = before + done, before + total if total else 0
+        stage = self._stage or "working"
+        if self._terminal:
+            seconds = f" {now - self._started:,.0f} s" if now - self._started >= self._silent else ""
+            self._stream.write(f"\r\x1b[2K{self._bar(done, total)} {stage}{seconds}")
+        else:
+            self._stream.write(f"{now - self._started:6.1f} s  {stage}{_amount(done, total)}\n")
+        self._stream.flush()
 
     def _bar(self, done: int, total: int) -> str:
         if not total:
@@ -55,3 +102,8 @@ class ProgressLine:
 
 def _amount(done: int, total: int) -> str:
     return f" {done:,}/{total:,}" if total else f" {done:,}" if done else ""
+
+
+def renaming(progress: Progress | None, told: Callable[[str], str]) -> Progress | None:
+    """``progress`` in the names that the user knows, which ``told`` puts for those of copies."""
+    return None if progress is None else lambda stage, done, total: progress(told(stage), done, total)

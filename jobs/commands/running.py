@@ -95,7 +95,7 @@ class Heard:
             self._before = signal.signal(signal.SIGTERM, _interrupt)
         if self._json_file == "-":
             return
-        self._progress.close()
+        self._progress.clear()
         click.echo(result.verdict.value.upper())
         sys.stdout.flush()
         if self._json_file:

@@ -28,8 +28,10 @@ from jobs.gate.lines import Line, read_lines, said_by
 from jobs.gate.mending import Mending, mended
 from jobs.gate.undecided import OfAnAddSet, undecided_insertions
 from jobs.gate.waivers import Policy
+from jobs.progress import renaming
 from shiq.aside import Aside
 from shiq.check import Session
+from shiq.checking.options import Progress
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
@@ -95,6 +97,7 @@ def gate(
     gating = _Gating(
         batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run
     )
+    gating.progress = settings.get("progress")
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
@@ -136,6 +139,7 @@ class _Gating:
     identities: tuple[Identity, ...] | None = None
     first: Result | None = None
     rounds: int = 0
+    progress: Progress | None = None
 
     @property
     def outside(self) -> Mapping[int, SetAside]:
@@ -184,7 +188,9 @@ class _Gating:
         while True:
             self.rounds += 1
             with self.batch.files(self.inside) as (files, told):
-                result = renamed(self.check(files, commit=commit, before_commit=approve), told)
+                result = renamed(
+                    self.check(files, commit=commit, before_commit=approve, progress=renaming(self.progress, told)), told
+                )
             self.first = self.first or result
             if delivered:
                 return replace(delivered[0], result=result)
@@ -232,7 +238,7 @@ class _Gating:
         while True:
             before = len(self.taken)
             with self.batch.files(self.inside) as (files, told):
-                for leftover, places in self.left(files):
+                for leftover, places in self.left(files, progress=renaming(self.progress, told)):
                     for place in places:
                         for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
                             why = SetAside(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
@@ -283,8 +289,9 @@ class _Gating:
         written = {x.line for x, _ in pairs}
         numbers = {n for x, _ in pairs for n in x.conflicts}
         others = [x.line for x in self.outside.values() if numbers.intersection(x.conflicts) and x.line not in written]
-        with self.batch.files(self.inside, [*others, *(line for _, line in pairs)]) as (files, _):
-            return self.check(files, max_conflicts=0).verdict is Verdict.CONSISTENT
+        with self.batch.files(self.inside, [*others, *(line for _, line in pairs)]) as (files, told):
+            told_to = renaming(self.progress, told)
+            return self.check(files, max_conflicts=0, progress=told_to).verdict is Verdict.CONSISTENT
 
     # --- the answer --------------------------------------------------------------------------------
 
