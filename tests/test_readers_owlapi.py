@@ -1,0 +1,76 @@
+"""Random ontologies that the OWL API writes as RDF/XML and Turtle: we count as many axioms as it reads back itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.evaluation.random_ontologies.features import parts
+from jobs.evaluation.random_ontologies.kb import random_kb
+from shiq.functional import ontology_text
+from shiq.model import ObjectIntersectionOf, ObjectUnionOf
+from shiq.rdf import read_ontology
+from shiq.reasoner.jvm import release_jvm, shared_jvm
+
+pytestmark = [
+    pytest.mark.jvm,
+    pytest.mark.skipif(
+        shutil.which("java") is None or not importlib.util.find_spec("owlready2"), reason="no Java, or no OWL API"
+    ),
+]
+
+
+class _User:
+    """Holds the JVM."""
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Any]:
+    user = _User()
+    yield shared_jvm(user, "512m")
+    release_jvm(user)
+
+
+def written_and_counted(java: Any, text: str, folder: Path) -> dict[Path, int]:
+    """The files that the OWL API writes of an ontology, and how many axioms it finds in each."""
+    api = java.org.semanticweb.owlapi
+    manager = api.apibinding.OWLManager.createOWLOntologyManager()
+    ontology = manager.createOntology()
+    java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser().parse(api.io.StringDocumentSource(text), ontology)
+    found = {}
+    formats = {"a.rdf": api.io.RDFXMLOntologyFormat(), "a.ttl": java.org.coode.owlapi.turtle.TurtleOntologyFormat()}
+    for name, format in formats.items():
+        place = api.model.IRI.create((folder / name).as_uri())
+        manager.saveOntology(ontology, format, place)
+        again = api.apibinding.OWLManager.createOWLOntologyManager().loadOntologyFromOntologyDocument(place)
+        found[folder / name] = int(again.getLogicalAxiomCount())
+    return found
+
+
+def compare(jvm: Any, seed: int, folder: Path) -> None:
+    kb = random_kb(seed)
+    text = ontology_text(kb.tbox.axioms, kb.union())
+    # The OWL API keeps A ⊓ A as an intersection of one class, which to us is the class: two axioms may then be one.
+    operators = [x for x in parts((kb.tbox.axioms, kb.union())) if isinstance(x, (ObjectIntersectionOf, ObjectUnionOf))]
+    repeated = sum(len(set(x.operands)) < len(x.operands) for x in operators)
+    for path, count in jvm.call(lambda: written_and_counted(jvm.view, text, folder)).items():
+        reading = read_ontology([path])
+        ours = len(reading.tbox.axioms) + len(reading.abox)
+        assert not reading.leftovers, (seed, path.name)
+        assert count - repeated <= ours <= count, (seed, path.name)
+
+
+def test_as_many_axioms_as_the_owl_api_counts(jvm: Any, tmp_path: Path) -> None:
+    for seed in range(10):
+        compare(jvm, seed, tmp_path)
+
+
+@pytest.mark.slow
+def test_as_many_axioms_as_the_owl_api_counts_in_very_many_ontologies(jvm: Any, tmp_path: Path) -> None:
+    for seed in range(10, 260):
+        compare(jvm, seed, tmp_path)
