@@ -301,6 +301,14 @@ def test_what_the_grammar_of_rdf_xml_does_not_have_is_told_with_its_line(tmp_pat
     assert objects(reading)[-1] == "urn:z2"
 
 
+def test_an_attribute_of_the_root_costs_nothing_but_a_bad_base_costs_all(tmp_path: Path) -> None:
+    body = b'<C rdf:about="urn:a"><p rdf:resource="urn:b"/></C>' + END
+    for attribute, found in ((b'z="1"', ["urn:b"]), (b'rdf:about="urn:x"', ["urn:b"]), (b'xml:lang="e_n"', [])):
+        reading = read(tmp_path, "a.rdf", START.replace(b"<rdf:RDF", b"<rdf:RDF " + attribute) + body)
+        assert (objects(reading), kinds(reading)) == (found, {"malformed": 1})
+    assert not objects(read(tmp_path, "a.rdf", START.replace(b'"urn:b"', b'"x y"') + body))
+
+
 def test_an_entity_that_nothing_declares_does_not_vanish(tmp_path: Path) -> None:
     for body in ('<C rdf:about="urn:a"><d>x&gone;y</d></C>', '<C rdf:about="urn:a&gone;"/>'):
         with pytest.raises(InputError, match="declarations from outside"):

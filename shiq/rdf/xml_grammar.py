@@ -20,7 +20,7 @@ from shiq.rdf.terms import Labels
 from shiq.rdf.triples import Term, Triples
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 from shiq.rdf.xml_literal import XmlLiteral
-from shiq.rdf.xml_names import RefusedXmlError, attribute_of, is_ncname, name_of, node_type, property_of
+from shiq.rdf.xml_names import XML, RefusedXmlError, attribute_of, is_ncname, name_of, node_type, property_of
 
 _BLANKS = " \t\r\n"
 _DESCRIPTION = RDF + "Description"
@@ -109,9 +109,10 @@ class Grammar:
             case _Kind.EMPTY:
                 raise RefusedXmlError("an element inside a property whose value its attributes tell already")
             case _Kind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
-                found = self._sorted(attributes, parent)
+                of_xml = {text: value for text, value in attributes.items() if name_of(text).namespace == XML}
+                found = self._sorted(of_xml, parent)
                 self._stack.append(_Frame(_Kind.NODES, found.base, found.language))
-                if found.syntax or found.properties:
+                if len(of_xml) < len(attributes):
                     raise RefusedXmlError(f"{name.qualified} may have no attributes but those of xml")
             case _:
                 self._node(tag, attributes, parent)
