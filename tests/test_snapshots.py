@@ -149,3 +149,24 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert shiq(*asked, 3, cwd=tmp_path).returncode == 3, "nobody certified these"
     assert shiq(*asked, 77, cwd=tmp_path).returncode == 4
     assert shiq(*asked, 2, "--commit", cwd=tmp_path).returncode == 2
+
+
+def test_what_was_left_out_is_counted_and_printed(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text("Ontology(<urn:o> Declaration(Class(<urn:Cat>)) SubClassOf(<urn:Cat> <urn:Pet>))")
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    lines = [f"<urn:i{i}> {kind} <urn:Cat> ." for i in range(5)]
+    lines += [f"<urn:broken{i}> {kind} <urn:Cat" for i in range(3)] + [f"<urn:a> <urn:hasNmae{i}> <urn:b> ." for i in range(2)]
+    (tmp_path / "d.nt").write_text("\n".join(lines) + "\n")
+    allowed = ("--allow", "malformed", "--allow", "undeclared", "--reasoner", "own", "-q")
+    assert shiq("index", "--tbox", "t.ofn", "--store", "kg", "d.nt", *allowed, cwd=tmp_path).returncode == 0
+    (tmp_path / "new.nt").write_text(f"<urn:new> {kind} <urn:Cat> .\n")
+    asked = ("check", "--store", "kg", "--insert", "new.nt", "--commit", "--reasoner", "own", "-q")
+    assert shiq(*asked, cwd=tmp_path).returncode == 0
+    assert shiq("compact", "--store", "kg", cwd=tmp_path).returncode == 0
+    told = shiq("status", "--store", "kg", "--json", "out.json", cwd=tmp_path)
+    assert "left out when the data was read, and in no check: 3 malformed, 2 undeclared" in told.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["left_out"] == {"malformed": 3, "undeclared": 2}
+    printed = shiq("export", "--store", "kg", "--aside", cwd=tmp_path).stdout
+    assert "d.nt:6: malformed" in printed
+    assert all(f"<urn:broken{i}> {kind} <urn:Cat\n" in printed for i in range(3))
+    assert all(f"<urn:hasNmae{i}>" in printed for i in range(2))

@@ -14,12 +14,17 @@ from jobs.commands.running import write_json
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @snapshot_option
 @click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
-def export(store: str, snapshot: int | None, set_aside: bool) -> int:
+@click.option("--aside", is_flag=True, help="What was left out when the data was read, with its place and why, instead.")
+def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
+    from jobs.text.stores import left_out_text
     from shiq.ntriples import assertion_lines
 
     with opened(Path(store), snapshot) as kept:
+        if aside:
+            click.echo(left_out_text(kept.left_out), nl=False)
+            return 0
         if set_aside:
             click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
             return 0

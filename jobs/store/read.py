@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +46,7 @@ from shiq.model import (
     SameIndividual,
     TBox,
 )
-from shiq.verdict import Leftover, Verdict
+from shiq.verdict import INFORMATIVE, Leftover, Verdict
 from simplify.locality import names_of
 
 
@@ -192,6 +192,12 @@ class Store:
     def data_leftovers(self) -> tuple[Leftover, ...]:
         """The other `leftovers`."""
         return self.leftovers[len(self.tbox_leftovers) :]
+
+    @property
+    def left_out(self) -> tuple[Leftover, ...]:
+        """What of the data was not understood when it was read, was allowed or made the certificate undetermined, and is not in
+        A; of each kind and source the first ones (`shiq.rdf.rejects`), the rest as a count."""
+        return tuple(leftover for leftover in self.data_leftovers if leftover.kind not in INFORMATIVE)
 
     @property
     def read_properties(self) -> frozenset[str]:
@@ -348,6 +354,7 @@ def status(store: Store) -> dict[str, Any]:
         "tbox_hash": manifest.tbox_hash,
         "axioms": len(store.tbox.axioms),
         "leftovers": len(store.leftovers),
+        "left_out": _by_kind(store.left_out),
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,
@@ -363,6 +370,13 @@ def status(store: Store) -> dict[str, Any]:
             for past in kept(store.path, manifest)
         ],
     }
+
+
+def _by_kind(leftovers: Iterable[Leftover]) -> dict[str, int]:
+    found = Counter[str]()
+    for leftover in leftovers:
+        found[leftover.kind] += leftover.count
+    return dict(found)
 
 
 def complex_assertions(rows: Columns) -> dict[int, Assertion]:

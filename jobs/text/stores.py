@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jobs.text.results import SHOWN
+from jobs.text.results import SHOWN, safe
+from shiq.verdict import Leftover
 
 
 def status_text(found: Mapping[str, Any]) -> str:
@@ -26,6 +27,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
             f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
+            *_left_out(found["left_out"]),
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
@@ -40,6 +42,21 @@ def _agreed(certificate: Mapping[str, Any]) -> str:
     counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
     parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
     return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
+
+
+def left_out_text(left: Iterable[Leftover]) -> str:
+    """Each thing that was left out as it stood, below a comment that says where, and why."""
+    return "".join(f"# {safe(str(one))}{_times(one)}\n" + (f"{safe(one.text)}\n" if one.text else "") for one in left)
+
+
+def _times(one: Leftover) -> str:
+    return f" [{one.count:,} times]" if one.count > 1 else ""
+
+
+def _left_out(counts: Mapping[str, int]) -> list[str]:
+    """What of the data was not understood, and is in no check, where there is any."""
+    parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    return [f"left out when the data was read, and in no check: {parts} (`shiq export --aside` prints them)"] if parts else []
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:

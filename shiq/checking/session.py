@@ -90,8 +90,7 @@ class Session:
         ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
-        again), or ``commit`` is asked of a session that was opened on a
-        snapshot by its number.
+        again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
         """
         if self._store is None:
             raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
