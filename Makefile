@@ -12,12 +12,12 @@ SEEDS ?= 0:20000
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: setup.cfg pyproject.toml
+$(VENV)/.installed: setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "shiq needs Python 3.10 or newer; name one with PYTHON=..."; exit 1; }
 	@command -v java >/dev/null || echo "note: no java found; HermiT and Spark need a JDK 17, the own reasoner does not"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,spark]'
 	@touch $@
 
 demo: setup

@@ -81,6 +81,11 @@ class Catalog:
             raise self._error(iri, f"{entry.target}, which cannot be read ({error})", "Check the file.") from error
         return path
 
+    def shown(self, path: Path) -> str:
+        """A file that was found, as whoever named the catalog would name it: relative where the catalog's name is."""
+        given = Path(self.name).parent / path.relative_to(self.folder.resolve())
+        return str(given if given.resolve() == path else path)
+
     def _path(self, iri: str, target: str) -> Path:
         text = target
         if text.lower().startswith("file:"):

@@ -240,3 +240,17 @@ def test_owlready2_answers_for_what_it_loaded_only(tmp_path: Path) -> None:
     with world.get_ontology("urn:core#"):
         type("Dog", (owlready2.Thing,), {})
     assert not read_ontology([world]).leftovers
+
+
+def test_what_a_catalog_has_is_named_as_the_catalog_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onto = write(tmp_path, "onto.ttl", PREFIXES + IMPORTER)
+    (tmp_path / "sub").mkdir()
+    write(tmp_path / "sub", "core.ttl", PREFIXES + "<urn:core> a owl:Ontology .\n<urn:Cat> owl:disjointWit <urn:Dog> .")
+    (tmp_path / "sub" / "catalog.json").write_text('{"urn:core": "core.ttl"}')
+    monkeypatch.chdir(tmp_path)
+    for name, shown in (("sub/catalog.json", "sub/core.ttl"), (tmp_path / "sub" / "catalog.json", f"{tmp_path}/sub/core.ttl")):
+        told = read_ontology([onto], catalog=read_catalog(name)).leftovers
+        assert [x.source for x in told if x.kind == "unknown-vocabulary"] == [shown]
+    relative = read_catalog("sub/catalog.json")
+    monkeypatch.chdir("sub")  # the name means another place now, and the file is found all the same
+    assert read_ontology([onto], catalog=relative).leftovers

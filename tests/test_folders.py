@@ -250,3 +250,28 @@ def test_lint_and_json_name_them_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "_SUCCESS" in capsys.readouterr().out
     (told,) = json.loads((tmp_path / "x.json").read_text())["leftovers"]
     assert (told["kind"], told["text"], told["count"]) == ("passed-over", "_SUCCESS", 1)
+
+
+def test_paths_stay_relative_where_they_were_given_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "t.ofn", "Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
+    written(tmp_path / "base.nt", f"<urn:tom> {TYPE} <urn:Cat> .\n")
+    written(tmp_path / "new.nt", f"<urn:tom> {TYPE} <urn:Dog> .\nnothing\n")
+    parquet(tmp_path / "table" / "a.parquet", "ann")
+    written(tmp_path / "table" / "_SUCCESS")
+    for arguments, code in (
+        (["index", "--tbox", "t.ofn", "--store", "kg", "base.nt", "table"], 0),
+        (["check", "--store", "kg", "--insert", "new.nt", "--insert", "table"], 1),
+        (["gate", "--store", "kg", "--insert", "new.nt"], 1),
+        (["lint", "t.ofn", "--data", "new.nt"], 3),
+    ):
+        more = [] if arguments[0] == "lint" else ["--report", f"{arguments[0]}/"]
+        with pytest.raises(SystemExit) as stop:
+            main([*arguments, *more, "-q", "--json", f"{arguments[0]}.json"])
+        assert stop.value.code == code
+    made = [file for file in tmp_path.rglob("*") if file.is_file() and "kg" not in file.relative_to(tmp_path).parts]
+    said = {file.name: file.read_bytes() for file in made} | {"the terminal": "".join(capsys.readouterr()).encode()}
+    assert len(said) > 15
+    assert [name for name, text in said.items() if str(tmp_path).encode() in text] == []

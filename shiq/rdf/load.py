@@ -158,9 +158,9 @@ class _Imports:
             self._loaded.ontologies.add(iri)
             if path.resolve() in read:
                 continue
-            source = source_of(path)
+            source = source_of(catalog.shown(path))
             if not isinstance(source, FileSource):
-                raise InputError(f"{path}, which {catalog.name} has for <{iri}>, is no ontology", "Correct the catalog.")
+                raise InputError(f"{source.name}, which {catalog.name} has for <{iri}>, is no ontology", "Correct the catalog.")
             return replace(source, most=limits().document)
         return None
 

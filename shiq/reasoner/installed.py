@@ -102,7 +102,8 @@ def _find_java(peer: Peer, folder: Path) -> Found | Absent:
     if not jars or not (own / "classes" / "PeerDriver.class").is_file():
         agpl = " --accept-agpl" if peer.is_agpl else ""
         how = f"python -m jobs.evaluation.peers.install {peer.name}{agpl}"
-        return Absent(peer, f"not installed in {folder}; `{how}` does that" + (f" ({peer.licence})" if peer.is_agpl else ""))
+        shown = f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
+        return Absent(peer, f"not installed in {shown}; `{how}` does that" + (f" ({peer.licence})" if peer.is_agpl else ""))
     java = shutil.which("java")
     if java is None:
         return Absent(peer, "no java on the PATH")
