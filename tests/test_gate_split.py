@@ -244,6 +244,20 @@ def test_more_than_is_shown_is_set_aside(store: Path, tmp_path: Path) -> None:
     assert (len(gated.set_aside), texts(gated)[0], gated.rounds) == (3000, GOOD, 1)
 
 
+def test_what_lies_outside_is_set_aside_where_it_stays_open(store: Path, tmp_path: Path) -> None:
+    """Nobody is asked about what is not: the lines of that assertion go, and no other."""
+    self_ = [
+        a("ann", "_:c"),
+        t("_:c", TYPE, owl("Class")),
+        t("_:c", owl("complementOf"), "_:r"),
+        t("_:r", TYPE, owl("Restriction")),
+        t("_:r", owl("onProperty"), "likes"),
+        t("_:r", owl("hasSelf"), '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'),
+    ]
+    gated = split(store, tmp_path, [*self_, *GOOD], outside="undetermined")
+    assert texts(gated) == (GOOD, self_) and {x.kind for x in gated.set_aside} == {"outside-shiq"}
+
+
 def test_what_somebody_answers_for_is_let_in(store: Path, tmp_path: Path) -> None:
     lines = [t("ann", "lieks", "tom"), *GOOD]
     assert split(store, tmp_path, lines, allow=["undeclared"]).exit_code == 0

@@ -205,7 +205,11 @@ class _Gating:
         if result.verdict is Verdict.UNDETERMINED:
             # What time left open may be open or not the next time.
             in_time = self.timeout is None or sum(result.statistics.seconds.values()) < self.timeout
-            if self.mode == "split" and in_time and (self._take_not_understood() or self._take_undecided(result)):
+            if (
+                self.mode == "split"
+                and in_time
+                and (self._take_not_understood(outside="undetermined") or self._take_undecided(result))
+            ):
                 return None
             return self._refused(result, result.reason)
         if result.verdict is Verdict.CONSISTENT:
@@ -231,14 +235,14 @@ class _Gating:
             if line.problem:
                 self.taken[i] = SetAside(line, f"not a triple: {line.problem}", kind="malformed")
 
-    def _take_not_understood(self) -> bool:
+    def _take_not_understood(self, **settings: str) -> bool:
         """Takes the lines out that stand in the way of `consistent` as they are read, until none does; whether there were any.
         Whether a line is understood may depend on others."""
         begun = len(self.taken)
         while True:
             before = len(self.taken)
             with self.batch.files(self.inside) as (files, told):
-                for leftover, places in self.left(files, progress=renaming(self.progress, told)):
+                for leftover, places in self.left(files, progress=renaming(self.progress, told), **settings):
                     for place in places:
                         for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
                             why = SetAside(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)

@@ -23,8 +23,8 @@ from shiq.checking.deciding import (
     new_decider,
     unmatched_deletions,
 )
-from shiq.checking.inputs import read_batch, read_by_form
-from shiq.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
+from shiq.checking.inputs import is_outside, read_batch, read_by_form
+from shiq.checking.options import ASK, ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.place import Place
@@ -170,12 +170,16 @@ class Session:
 
     def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
         """What of ``insertions`` is not interpreted and keeps a check with these settings from `consistent`; each with all its
-        places."""
+        places. What lies outside SHIQ(D) is none of it where a check asks about that."""
         options = Options(**settings_of(settings))
         self._renew()
         found = read_batch(self._base(options), insertions, None, options).left_at()
         marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
-        return [(leftover, places) for leftover, places in marked if blocks(leftover, options.allow, options.fail_on)]
+        return [
+            (leftover, places)
+            for leftover, places in marked
+            if blocks(leftover, options.allow, options.fail_on) and not (options.outside == ASK and is_outside(leftover))
+        ]
 
     @property
     def asides(self) -> tuple[Aside, ...]:
