@@ -61,6 +61,7 @@ class Lint:
             "known": known_counts(self.leftovers),
             "leftovers": [
                 {name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count", "term")}
+                | ({"items": x.items} if x.items else {})
                 | {name: owner for name in ("known", "lapsed") if (owner := getattr(x, name))}
                 for x in self.leftovers
             ],
@@ -116,8 +117,13 @@ def lint_text(found: Lint) -> list[str]:
     """The ledger for people: a line for each bucket, the largest first, leftovers last."""
     width = len(f"{found.total:,}")
     lines = [f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"]
-    for bucket, count in found.ledger.items():
+    for bucket, triples in found.ledger.items():
         kind = bucket.removeprefix("leftover:")
-        what = f"{kind}: {KINDS[kind]}" if kind in KINDS else BUCKETS.get(bucket, bucket)
-        lines.append(f"{count:>{width},} {what}")
+        rows = [x for x in found.leftovers if x.kind == kind]
+        number = {"axiom": found.axioms, "assertion": found.assertions}.get(bucket, triples)
+        if rows and sum(x.count for x in rows) == triples:
+            number = sum(x.number for x in rows)
+        of_triples = f" ({triples:,} triples)" if triples != number else ""
+        what = f"{kind}{of_triples}: {KINDS[kind]}" if kind in KINDS else f"{BUCKETS.get(bucket, bucket)}{of_triples}"
+        lines.append(f"{number:>{width},} {what}")
     return lines

@@ -126,6 +126,7 @@ class Evidence:
                     **({"agreed": True} if x.agreed else {}),
                     **({"known": x.known} if x.known else {}),
                     **({"lapsed": x.lapsed} if x.lapsed else {}),
+                    **({"items": x.items} if x.items else {}),
                 }
                 for x in self.leftovers
             ],

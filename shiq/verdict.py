@@ -107,7 +107,8 @@ class Leftover:
 
     ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
     line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
-    triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row.
+    triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row;
+    ``items`` how many axioms or assertions these are, 0 where each is one.
     ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``: who answers for it, and until
     when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves out, where they are well-formed
     OWL 2 that SHIQ(D) cannot say.
@@ -124,6 +125,12 @@ class Leftover:
     known: str = ""
     lapsed: str = ""
     said: tuple[Axiom | Assertion, ...] = ()
+    items: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many axioms, assertions or lines it stands for."""
+        return self.items or self.count
 
     @property
     def term(self) -> str:
@@ -149,10 +156,18 @@ class Leftover:
         return f"{said}; known to {self.lapsed}, which is past" if self.lapsed else said
 
 
+def counted(what: str, leftovers: Iterable[Leftover]) -> str:
+    """How many axioms, assertions or lines ``leftovers`` are; behind that how many triples, where these are more."""
+    number = triples = 0
+    for leftover in leftovers:
+        number, triples = number + leftover.number, triples + leftover.count
+    return f"{number:,} {what}{f' ({triples:,} triples)' if triples != number else ''}"
+
+
 def known_counts(leftovers: Iterable[Leftover]) -> dict[str, int]:
     """How many leftovers somebody answers for, by kind."""
     counts = Counter[str]()
     for leftover in leftovers:
         if leftover.known:
-            counts[leftover.kind] += leftover.count
+            counts[leftover.kind] += leftover.number
     return dict(sorted(counts.items()))

@@ -74,7 +74,7 @@ def _undetermined(suite: Element, report: Report) -> None:
             kinds[left.kind].append(left)
     for kind, found in kinds.items():
         error = SubElement(_case(suite, kind, f"undetermined.{kind}"), "error", message=KINDS.get(kind, kind), type=kind)
-        rows = [visible(f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.count:,}") for x in found[:ROWS]]
+        rows = [visible(f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.number:,}") for x in found[:ROWS]]
         error.text = "\n".join([*rows, *([f"… and {len(found) - ROWS:,} more"] if len(found) > ROWS else [])])
     for why in report.evidence.get("undecided", ())[:ROWS]:
         SubElement(_case(suite, "not decided", "undetermined.undecided"), "error", message=visible(why), type="undecided")

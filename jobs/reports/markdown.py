@@ -75,7 +75,7 @@ def _leftovers(report: Report) -> list[str]:
     if not report.leftovers:
         return []
     rows = [
-        (_code(str(x.place)) if x.place.source else "", _text(x.kind), _text(x.message), f"{x.count:,}", _text(x.hint))
+        (_code(str(x.place)) if x.place.source else "", _text(x.kind), _text(x.message), f"{x.number:,}", _text(x.hint))
         for x in sorted(report.leftovers, key=lambda x: not x.blocks)[:ROWS]
     ]
     return [

@@ -67,7 +67,8 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`."""
+    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`; ``count``: triples or lines,
+    ``number``: the axioms, assertions and lines that they are."""
 
     kind: str
     message: str
@@ -76,6 +77,7 @@ class Left:
     hint: str
     count: int
     blocks: bool
+    number: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +218,7 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
         raw.get("hint", ""),
         raw.get("count", 1),
         raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE and not (raw.get("agreed") or raw.get("known")),
+        raw.get("items") or raw.get("count", 1),
     )
 
 

@@ -136,7 +136,7 @@ def _suppression(found: Contradiction) -> dict[str, Any]:
 
 def _left(left: Left, index: int) -> dict[str, Any]:
     kind = f"leftover/{left.kind}"
-    said = left.message + (f" ({left.hint})" if left.hint else "") + (f" × {left.count:,}" if left.count > 1 else "")
+    said = left.message + (f" ({left.hint})" if left.hint else "") + (f" × {left.number:,}" if left.number > 1 else "")
     digest = hashlib.sha256("\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")).hexdigest()
     return {
         "ruleId": kind,

@@ -264,7 +264,7 @@ def _open_kinds(report: Report) -> list[Step]:
     counts = Counter[str]()
     for left in report.leftovers:
         if left.blocks:
-            counts[left.kind] += left.count
+            counts[left.kind] += left.number
     if not counts:
         return []
     kinds = [kind for kind, _ in counts.most_common()]

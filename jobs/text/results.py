@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from jobs.text.amounts import count
 from shiq.conflict import Conflict
 from shiq.place import Place
 from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, known_counts
+from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, counted, known_counts
 
 if TYPE_CHECKING:
     from shiq.explanation import Group
@@ -138,7 +137,7 @@ def leftovers_text(
     """How many leftovers there are of each kind, then the first of them."""
     if not leftovers:
         return []
-    kinds = Counter[tuple[str, str]]()
+    kinds: dict[tuple[str, str], list[Leftover]] = {}
     for leftover in leftovers:
         kind = leftover.kind
         standing = ""
@@ -150,13 +149,13 @@ def leftovers_text(
             standing = " (of the base, allowed when it was certified)"
         elif leftover.known and kind not in fail_on:
             standing = " (known)"
-        kinds[kind, standing] += leftover.count
-    parts = [f"{number:,} {kind}{standing}" for (kind, standing), number in sorted(kinds.items())]
+        kinds.setdefault((kind, standing), []).append(leftover)
+    parts = [f"{counted(kind, found)}{standing}" for (kind, standing), found in sorted(kinds.items())]
     lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
     new = [leftover for leftover in leftovers if verbose or not leftover.known]
     shown = new if verbose else new[:SHOWN]
     for leftover in shown:
-        times = f" × {leftover.count:,}" if leftover.count > 1 else ""
+        times = f" × {leftover.number:,}" if leftover.number > 1 else ""
         # Where there is no line to look at, the text is all that says what is meant.
         text = f": {leftover.text}" if leftover.text and not leftover.line else ""
         lines.append(f"  {safe(str(leftover))}{times}{safe(text)}")

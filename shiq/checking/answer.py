@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ from shiq.place import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
 from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks
+from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks, counted
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
 Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
@@ -157,17 +156,17 @@ def _verdict(
     reasons: list[str] = []
     if not base.is_certified:
         reasons.append(_not_certified(base))
-    open_kinds = Counter[str]()
+    open_ones: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
         if blocks(leftover, options.allow, options.fail_on):
-            open_kinds[leftover.kind] += leftover.count
-    for kind, count in sorted(open_kinds.items()):
-        first = next(x for x in leftovers if x.kind == kind and blocks(x, options.allow, options.fail_on))
+            open_ones.setdefault(leftover.kind, []).append(leftover)
+    for kind, found in sorted(open_ones.items()):
         asked = kind in INFORMATIVE or kind in options.fail_on
+        first = found[0]
         way_out = "asked for by --fail-on" if asked else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
         if is_outside(first) and options.outside != ASK and not asked:
             way_out = f"--outside {ASK} puts the whole question to HermiT"
-        reasons.append(f"{count:,} × {kind}, first: {first.told} ({way_out})")
+        reasons.append(f"{counted(f'× {kind}', found)}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     is_open = any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox)
     if is_open and options.engine not in ELSEWHERE:

@@ -71,13 +71,13 @@ class Accounts:
             else:
                 said = (value,) if kind in LEAVING_OUT else ()
                 of = 1 if i else max(count, 1)
-                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, of, said=said))
+                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, of, said=said, items=1))
 
     def fail(self, main: int, finding: Finding) -> None:
         """A main triple that gives nothing: it and what hangs on it go where the finding says."""
         kind, message, hint = finding
         count = self.graph.assign(self.graph.reachable(main), f"leftover:{kind}")
-        self.leave(kind, message, main, hint, max(count, 1))
+        self.leave(kind, message, main, hint, max(count, 1), 1)
 
     def tell(self, problem: Problem) -> None:
         """What is to be known of the kinds of a name."""
@@ -98,9 +98,10 @@ class Accounts:
                 self.ledger["leftover:punning"] += 1
                 self.ledger["annotation"] -= 1
 
-    def leave(self, kind: str, message: str, index: int, hint: str = "", count: int = 1) -> None:
+    def leave(self, kind: str, message: str, index: int, hint: str = "", count: int = 1, items: int = 0) -> None:
         """A leftover at triple ``index`` of the graph."""
-        self.leftovers.append(self.triples.leftover(kind, message, self.graph.rows[index], hint=hint, count=count))
+        row = self.graph.rows[index]
+        self.leftovers.append(self.triples.leftover(kind, message, row, hint=hint, count=count, items=items))
 
 
 def _text(value: Axiom | Assertion) -> str:
@@ -115,12 +116,15 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
     shown: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
     said: dict[str, list[Axiom | Assertion]] = defaultdict(list)
+    items: Counter[str] = Counter()
     for leftover in leftovers:
         shown[leftover.kind] += 1
         if shown[leftover.kind] <= MOST_SHOWN:
             yield leftover
         else:
             hidden[leftover.kind] += leftover.count
+            items[leftover.kind] += leftover.number
             said[leftover.kind] += leftover.said
     for kind, count in hidden.items():
-        yield Leftover(kind, f"{shown[kind] - MOST_SHOWN} more like those above", count=count, said=tuple(said[kind]))
+        message = f"{shown[kind] - MOST_SHOWN} more like those above"
+        yield Leftover(kind, message, count=count, said=tuple(said[kind]), items=items[kind])

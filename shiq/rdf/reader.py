@@ -238,7 +238,7 @@ class _Reader:
                     kind = "without-effect"
                     for i in group:
                         graph.bucket[i] = f"leftover:{kind}"
-                accounts.leave(kind, message, group[0], count=count)
+                accounts.leave(kind, message, group[0], count=count, items=1)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
         places = ReadPlaces(

@@ -129,11 +129,19 @@ class Triples:
         return triple_text(subject, predicate, value)
 
     def leftover(
-        self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1, rows: Sequence[int] = ()
+        self,
+        kind: str,
+        message: str,
+        row: int,
+        *,
+        hint: str = "",
+        count: int = 1,
+        items: int = 0,
+        rows: Sequence[int] = (),
     ) -> Leftover:
         """A leftover at ``row``; ``rows``: all that it stands for, if not this one alone."""
         source, line = self.place(row)
-        made = Leftover(kind, message, source, line, self.text(row), hint, count)
+        made = Leftover(kind, message, source, line, self.text(row), hint, count, items=items)
         if len(rows) > 1:
             self.told.setdefault(made, []).extend(rows)
         return made

@@ -74,7 +74,7 @@ def _leftover(left: Left) -> str:
     malformed stands as it is."""
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
     line = f"<code>{escaped(short(left.text))}</code>" if left.kind == "malformed" else said(left.text, names)
-    times = f" <span class=chip>× {left.count:,}</span>" if left.count > 1 else ""
+    times = f" <span class=chip>× {left.number:,}</span>" if left.number > 1 else ""
     return (
         f'<tr><td{narrow(left.place)} data-title="where">{escaped(left.place)}</td>'
         f"<td>{with_names(in_plain_words(left.message), names)}{times}{f'<br>{line}' if left.text else ''}</td>"
@@ -91,13 +91,11 @@ def leftovers(report: Report) -> str:
     rows = "".join(map(_leftover, ordered[:ROWS]))
     hidden = len(ordered) - ROWS
     more = f'<p class="more">{hidden:,} more rows: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
-    blocking = sum(x.count for x in ordered if x.blocks)
-    intro = (
-        f"{count(blocking, 'triple or line', 'triples or lines')} {'stands' if blocking == 1 else 'stand'} in the way of a yes: "
-        "what was not understood could contradict."
-        if blocking
-        else "Nothing here stands in the way."
-    )
+    blocking = sum(x.number for x in ordered if x.blocks)
+    many = count(blocking, "statement or line", "statements or lines")
+    intro = f"{many} {'stands' if blocking == 1 else 'stand'} in the way of a yes: what was not understood could contradict."
+    if not blocking:
+        intro = "Nothing here stands in the way."
     return section(
         "left",
         "What was not understood",

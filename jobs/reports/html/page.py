@@ -80,7 +80,7 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         plus = "+" if report.more else ""
         found.append(("contradiction" + ("s" if len(report.conflicts) != 1 else ""), f"{len(report.conflicts):,}{plus}"))
         found.append(("cause" + ("s" if len(report.causes) != 1 else ""), f"{len(report.causes):,}{plus}"))
-    left = sum(x.count for x in report.leftovers if x.blocks)
+    left = sum(x.number for x in report.leftovers if x.blocks)
     if left:
         found.append(("not understood", f"{left:,}"))
     seconds = sum(s.get("seconds", {}).values())
