@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiq import Result, check_insertions
+from shiq.check import certify, certify_store, index, open_store
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
 
@@ -71,3 +72,63 @@ def test_what_allowing_hid_contradicts(tmp_path: Path, name: str) -> None:
     asked_not = checked(tmp_path, tbox, base, batch, outside="undetermined")
     assert asked_not.verdict.value == "undetermined"
     assert "--outside" in asked_not.reason
+
+
+def test_out_of_reach_is_told_and_nobody_is_asked(tmp_path: Path) -> None:
+    tbox = (
+        "SubClassOf(:A :B) SubClassOf(:Z ObjectOneOf(:p :q)) SubObjectPropertyOf(ObjectPropertyChain(:r :unused) :t)"
+        " SubClassOf(:Y ObjectHasSelf(:r)) HasKey(:A () (:code)) Declaration(DataProperty(:code))"
+    )
+    result = checked(tmp_path, tbox, "ClassAssertion(:A :a)", "ObjectPropertyAssertion(:r :a :b)")
+    assert result.verdict.value == "consistent", result.reason
+    assert [x.kind for x in result.evidence.leftovers] == ["out-of-reach"] * 4
+    assert not result.evidence.sent
+    assert not result.without
+    # An individual of a nominal is there whether or not anything is said of it.
+    reached = checked(
+        tmp_path, "SubClassOf(ObjectOneOf(:p) :B) DisjointClasses(:A :B)", "ClassAssertion(:A :q)", "SameIndividual(:p :q)"
+    )
+    assert reached.verdict.value == "inconsistent"
+
+
+def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
+    """It is certified, committed, deleted and exported to HermiT like the rest."""
+    tbox, base, _, _ = CONTRADICTIONS["nominals"]
+    store = tmp_path / "kg"
+    files = written(tmp_path, "t", tbox), written(tmp_path, "a", base)
+    made = index(*files, store)
+    assert made.verdict.value == "consistent", made.reason
+    with open_store(store) as session:
+        assert session.check(written(tmp_path, "i", "ClassAssertion(:C :c)")).verdict.value == "inconsistent"
+        one_of = written(tmp_path, "j", "ClassAssertion(ObjectOneOf(:c :d) :e)")
+        assert session.check(one_of, commit=True).committed == 2
+    against = written(tmp_path, "k", "DifferentIndividuals(:e :c) DifferentIndividuals(:e :d)")
+    with open_store(store) as session:
+        found = session.check(against)
+        assert found.verdict.value == "inconsistent", found.reason
+        assert any("ObjectOneOf" in text or "oneOf" in text for text in found.conflicts[0].base)
+        assert session.check(against, one_of).verdict.value == "consistent"
+        assert session.check(None, one_of, commit=True).committed == 3
+        assert session.check(against).verdict.value == "consistent"
+    assert certify_store(store).verdict.value == "consistent"
+
+
+def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:
+    tbox = "Declaration(DataProperty(:id)) HasKey(:C () (:id)) DisjointClasses(:D :E) SubClassOf(:D :C) SubClassOf(:E :C)"
+    base = 'ClassAssertion(:D :a) DataPropertyAssertion(:id :a "1")'
+    batch = 'ClassAssertion(:E {0}) DataPropertyAssertion(:id {0} "1")'
+    assert checked(tmp_path, tbox, base, batch.format("_:b")).verdict.value == "consistent"
+    assert checked(tmp_path, tbox, base, batch.format(":b")).verdict.value == "inconsistent"
+
+
+def test_where_roles_break_the_rules_it_is_undetermined_and_named(tmp_path: Path) -> None:
+    tbox = "SubObjectPropertyOf(ObjectPropertyChain(:r :s :r) :r) SubClassOf(:A ObjectAllValuesFrom(:r :B))"
+    found = checked(
+        tmp_path, tbox, "ClassAssertion(:A :a)", "ObjectPropertyAssertion(:r :a :b) ObjectPropertyAssertion(:s :a :b)"
+    )
+    assert found.verdict.value == "undetermined"
+    assert "not regular" in found.reason
+    tbox = "SubObjectPropertyOf(ObjectPropertyChain(:r :r) :s) FunctionalObjectProperty(:s)"
+    found = certify([written(tmp_path, "t", tbox), written(tmp_path, "a", "ObjectPropertyAssertion(:r :a :b)")])
+    assert found.verdict.value == "undetermined"
+    assert "must be simple" in found.reason

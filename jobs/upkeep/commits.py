@@ -48,6 +48,7 @@ from jobs.store.schema import (
     write_table,
 )
 from jobs.store.snapshots import keep
+from jobs.store.values import encode
 from jobs.store.verify import verify_lookup
 from jobs.store.write import aside_document, issued, succeed, unchanged, write_document
 from jobs.upkeep.build import write_store
@@ -55,6 +56,7 @@ from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.ntriples import assertion_lines
+from shiq.verdict import Leftover
 
 #: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
 MOST_FILES, MOST_REMOVED = 32, 0.25
@@ -70,10 +72,12 @@ def commit(
     opened: Store | None = None,
     patch: Patch | None = None,
     asides: Iterable[Aside] = (),
+    leftovers: tuple[Leftover, ...] | None = None,
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
+    ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
 
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
     what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
@@ -87,18 +91,20 @@ def commit(
         unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
         kept = _asides(store, insertions, deletions, asides)
+        leftovers = store.data_leftovers if leftovers is None else leftovers
         free = _free(store)
         grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
-            return store if is_void and kept == store.asides else _written(store, grown, free, certificate, kept)
+            is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
+            return store if is_void else _written(store, grown, free, certificate, kept, leftovers)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
         path,
         store.tbox,
         abox,
-        leftovers=store.data_leftovers,
+        leftovers=leftovers,
         tbox_leftovers=store.tbox_leftovers,
         certificate=certificate,
         replacing=checked,
@@ -143,7 +149,14 @@ def _free(store: Store) -> Numbers:
     return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
 
 
-def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificate | None, asides: tuple[Aside, ...]) -> Store:
+def _written(
+    store: Store,
+    grown: Growth,
+    free: Numbers,
+    certificate: Certificate | None,
+    asides: tuple[Aside, ...],
+    leftovers: tuple[Leftover, ...],
+) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_hash(grown.terms)
@@ -173,6 +186,12 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
         "negated_properties": sorted(grown.negated_properties),
     }
     facts = _facts(old, grown, free)
+    left_over = (*store.tbox_leftovers, *leftovers)
+    told = (
+        {}
+        if left_over == store.leftovers
+        else {"leftovers": write_document(store.path, "leftovers", list(map(encode, left_over)))}
+    )
     manifest = replace(
         old,
         snapshot=old.snapshot + 1,
@@ -182,9 +201,10 @@ def _written(store: Store, grown: Growth, free: Numbers, certificate: Certificat
         documents={
             **{name: file for name, file in old.documents.items() if name != ASIDE},
             "index": write_document(store.path, "index", document),
+            **told,
             **aside_document(store.path, asides),
         },
-        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, store.leftovers),
+        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
         facts=facts,
         before=keep(store.path, old),
     )

@@ -101,6 +101,14 @@ def is_outside(leftover: Leftover) -> bool:
     return leftover.kind == OUTSIDE and bool(leftover.said)
 
 
+def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
+    """``leftover`` without what is deleted; None if that is all."""
+    if not unsaid or not is_outside(leftover):
+        return leftover
+    kept = tuple(v for v in leftover.said if v not in unsaid)
+    return replace(leftover, said=kept) if kept else None
+
+
 def vocabulary_of(abox: ABox) -> frozenset[str]:
     """The classes and properties that ``abox`` speaks of."""
     return frozenset((*abox.classes, *abox.object_properties, *abox.data_properties, *names_of(abox.complex)))

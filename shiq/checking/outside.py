@@ -17,7 +17,7 @@ from abox_ops.decide import Decider
 from abox_ops.raw_conflict import RawConflict
 from abox_ops.whole import question
 from shiq.checking.base import Base, Batch, Found
-from shiq.checking.inputs import OUT_OF_REACH, is_outside, vocabulary_of
+from shiq.checking.inputs import OUT_OF_REACH, is_outside, less, vocabulary_of
 from shiq.checking.options import ASK, Options
 from shiq.errors import ReasonerError, UsageError
 from shiq.model import Assertion, Axiom
@@ -52,7 +52,7 @@ def with_outside(
 ) -> Told:
     """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the batch. ``left``: seconds;
     ``announce`` is called as soon as the whole is certain to be inconsistent."""
-    of_base = [x for x in (_less(x, batch.unsaid) for x in options.known.marked(base.leftovers)) if x is not None]
+    of_base = [x for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers)) if x is not None]
     leftovers = options.known.marked(leftovers)
     if not any(map(is_outside, (*of_base, *leftovers))):
         return Told(found, tuple(of_base), leftovers)
@@ -71,14 +71,6 @@ def with_outside(
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
     whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
     return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in open_) for told in (of_base, of_batch)))
-
-
-def _less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
-    """``leftover`` without what is deleted; None if that is all."""
-    if not unsaid or not is_outside(leftover):
-        return leftover
-    kept = tuple(v for v in leftover.said if v not in unsaid)
-    return replace(leftover, said=kept) if kept else None
 
 
 def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:

@@ -23,7 +23,7 @@ from shiq.checking.deciding import (
     new_decider,
     unmatched_deletions,
 )
-from shiq.checking.inputs import is_outside, read_batch, read_by_form
+from shiq.checking.inputs import is_outside, less, read_batch, read_by_form
 from shiq.checking.options import ASK, ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
@@ -154,6 +154,7 @@ class Session:
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
+                leftovers=_outside_now(opened.data_leftovers, batch),
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -247,6 +248,13 @@ class Session:
             self._store.export,
             self._store.vocabulary,
         )
+
+
+def _outside_now(held: tuple[Leftover, ...], batch: Batch) -> tuple[Leftover, ...]:
+    """``held``, the leftovers of A, with what ``batch`` adds outside SHIQ(D), and without what it deletes there."""
+    kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
+    said = {v for x in kept for v in x.said}
+    return (*kept, *(replace(x, known="", lapsed="") for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said)))
 
 
 def _given(abox: ABox) -> list[object]:
