@@ -18,7 +18,7 @@ from jobs.engines.patch import Patch
 from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
-from shiq.check import check_insertions
+from shiq.check import certify, check_insertions, index
 from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
 from shiq.reasoner import create
@@ -144,3 +144,16 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
     patch = add_set.patch
     assert patch is not None
     assert np.array_equal(np.flatnonzero(patch.inside), np.sort(add_set.found.contradictory))
+
+
+def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
+    """A base that a clash or a module refutes is stored as inconsistent, and not with a model of a part of it."""
+    verdicts = Counter[str]()
+    for seed in range(40):
+        kb = random_kb(seed)
+        everything = abox_of([*kb.abox, *kb.insertions])
+        stored = index(kb.tbox, everything, tmp_path / str(seed), reasoner="own", explain_seconds=0)
+        assert stored.verdict is certify(kb.tbox, everything, reasoner="own", explain_seconds=0).verdict, seed
+        verdicts[stored.verdict.value] += 1
+    assert verdicts["inconsistent"] > 4
+    assert verdicts["consistent"] > 4

@@ -59,17 +59,25 @@ class Certified:
 
 
 def certified(
-    index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], decide: Decide, is_over: Callable[[], bool]
+    index: Index,
+    base: Base,
+    roles: RoleBox,
+    named: Callable[[Graph], Named],
+    decide: Decide,
+    is_over: Callable[[], bool],
+    *,
+    verdict_only: bool = False,
 ) -> Certified:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
-    assumption, N says nothing beyond told. ``named``: see `Patch`."""
+    assumption, N says nothing beyond told; with ``verdict_only``, that ends it. ``named``: see `Patch`."""
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
     graph.expand(everyone)
     patch = Certification(index, calculus, graph, _NOTHING, of_told(calculus), named(graph))
-    found = patched(patch, decide, is_over)
-    if index.contradictory or not found.is_consistent:
+    refuted: list[bool] = []
+    found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=lambda: refuted.append(True))
+    if index.contradictory or refuted or not found.is_consistent:
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
         return Certified(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
     completed = calculus.completions.of

@@ -177,13 +177,13 @@ class LocalKnowledgeBase:
     def _completion(self) -> OutsideCompletion | None:
         return self._completions[0] if self._completions else self._stored_completion
 
-    def certified(self, decide: Decide, is_over: Callable[[], bool]) -> Certified:
-        """(T, A) by itself, and N."""
+    def certified(self, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False) -> Certified:
+        """(T, A) by itself, and N; ``verdict_only``: see `jobs.engines.certification.certified`."""
 
         def named(graph: Graph) -> Named:
             return lambda found: self.add_set_of(graph, found).modules
 
-        return certified(self.index, self.base, self.roles, named, decide, is_over)
+        return certified(self.index, self.base, self.roles, named, decide, is_over, verdict_only=verdict_only)
 
     def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
         """What was ``found`` on a ``graph`` of A alone."""

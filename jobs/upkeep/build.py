@@ -51,7 +51,8 @@ def certified_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
     """N of a base, what was kept for its certificate, and one answer for each module; None where it could not be certified."""
-    found = knowledge_base.certified(decide, is_over)
+    # Where A is inconsistent, nothing of this is used.
+    found = knowledge_base.certified(decide, is_over, verdict_only=True)
     if not found.completion.is_guessed:
         return None
     add_set = knowledge_base.add_set_of(found.patch.graph, found.patch.found())
