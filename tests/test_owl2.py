@@ -108,19 +108,21 @@ def test_auto_leaves_few_open(data_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("files", "outside"),
+    "files",
     [
-        (("real/moral.owl",), ""),
-        (("real/NTNcombined.owl",), ""),
-        (("real/wine.owl",), "nominal"),
-        (("owl2bench/UNIV-BENCH-OWL2DL.owl", "owl2bench/OWL2DL-1.abox.nt.gz"), "HasKey"),
-        (("owl2streams/university10_static.owl.gz",), "HasKey"),
-        (("owl2streams/officerepository_all_schema.owl", "owl2streams/city_SensorRepository.nt.gz"), "chain"),
+        ("real/moral.owl",),
+        ("real/NTNcombined.owl",),
+        ("real/wine.owl",),
+        ("owl2bench/UNIV-BENCH-OWL2DL.owl", "owl2bench/OWL2DL-1.abox.nt.gz"),
+        ("owl2streams/university10_static.owl.gz",),
+        ("owl2streams/officerepository_all_schema.owl", "owl2streams/city_SensorRepository.nt.gz"),
     ],
     ids=["moral", "NTN", "wine", "OWL2Bench", "university", "city"],
 )
-def test_real_ontologies_are_right_or_the_construct_is_named(data_path: Path, files: tuple[str, ...], outside: str) -> None:
+def test_real_ontologies_are_right_or_undetermined_with_the_reason(data_path: Path, files: tuple[str, ...]) -> None:
     """All of them are consistent."""
-    result = certify([data_path / file for file in files], timeout=120.0, max_conflicts=0)
-    assert result.verdict is (Verdict.UNDETERMINED if outside else Verdict.CONSISTENT), result.reason
-    assert not outside or any(outside in x.message for x in result.evidence.leftovers)
+    result = certify([data_path / file for file in files], timeout=120.0, heap="3g", max_conflicts=0)
+    if result.verdict is not Verdict.CONSISTENT:
+        assert len(files) > 1
+        assert result.verdict is Verdict.UNDETERMINED
+        assert "HermiT" in result.reason

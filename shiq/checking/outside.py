@@ -116,7 +116,8 @@ class _Whole:
         answer = self.ask(self.axioms, everything)
         asked = f"HermiT was asked about the whole, {len(self.axioms):,} axioms and {len(everything):,} assertions, for {about}"
         if answer.verdict is Verdict.UNDETERMINED:
-            way_out = "more --timeout or --heap may help, --outside undetermined does not ask"
+            is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))
+            way_out = f"{'more --timeout or --heap may help, ' if is_short else ''}--outside undetermined does not ask"
             return self._open(found, f"{asked}: {answer.reason} ({way_out})")
         decided = {**found.decided, f"whole {answer.verdict.value}": 1}
         found = replace(found, notes=(*found.notes, asked), decided=decided, sent=self._sent(found))
