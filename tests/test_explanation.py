@@ -21,12 +21,25 @@ from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import axiom_of, line_of
 from shiq.explanation.proof import prove
 from shiq.functional import axiom_text, parse_functional
-from shiq.model import OWL, RDF, XSD, Assertion
+from shiq.model import (
+    OWL,
+    RDF,
+    XSD,
+    Assertion,
+    ClassAssertion,
+    ClassExpression,
+    ObjectHasSelf,
+    ObjectHasValue,
+    ObjectOneOf,
+    ObjectProperty,
+    ObjectSomeValuesFrom,
+)
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
 
 A, B, C = (f"<urn:v#{n}>" for n in "ABC")
 R, S, P = (f"<urn:v#{n}>" for n in ("worksFor", "advisor", "age"))
+ROLE = ObjectProperty("urn:v#worksFor")
 
 
 def conflict(axioms: str, insertions: str, base: str = "") -> Conflict:
@@ -281,6 +294,36 @@ def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
 )
 def test_manchester(text: str, expected: str) -> None:
     assert manchester(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("axiom", "lines", "expected"),
+    [
+        (f"HasKey({A} ({R}) ({P}))", (), "two named things, each an A, with the same “works for” and “age” are one and the same"),
+        (f"HasKey(<{OWL}Thing> () ({P}))", (), "two named things with the same “age” are one and the same"),
+        (f"ReflexiveObjectProperty({R})", (), "everything has a “works for” link to itself"),
+        (
+            f"SubObjectPropertyOf(ObjectPropertyChain({R} ObjectInverseOf({S})) {R})",
+            (),
+            "whatever a “works for” link, then an incoming “advisor” link lead to in turn, a “works for” link leads to at once",
+        ),
+        (f"SubClassOf({A} ObjectOneOf(<urn:d#p> <urn:d#q>))", (), "every A is p or q"),
+        (f"SubClassOf({A} ObjectComplementOf(ObjectOneOf(<urn:d#p>)))", (), "no A is p"),
+        (f"SubClassOf({A} ObjectHasValue({R} <urn:d#p>))", (), "every A has a “works for” link to p"),
+        (f"SubClassOf({A} ObjectHasSelf({R}))", (), "every A has a “works for” link to itself"),
+        (f"SubClassOf({A} {B})", (ObjectOneOf(("urn:d#p", "urn:d#q")),), "x is p or q"),
+        (f"SubClassOf({A} {B})", (ObjectSomeValuesFrom(ROLE, ObjectHasValue(ROLE, "urn:d#p")),), "link to p"),
+        (f"SubClassOf({A} {B})", (ObjectHasSelf(ROLE),), "x has a “works for” link to itself"),
+    ],
+)
+def test_what_lies_outside_shiq_is_told(axiom: str, lines: tuple[ClassExpression, ...], expected: str) -> None:
+    given = tuple(line for expression in lines for line in assertion_lines(ClassAssertion(expression, "urn:d#x")))
+    told = Conflict(given, (), (axiom,))
+    assert expected in sentence(told)
+    assert len(group([told])) == 1
+    if "to p" in expected and given:
+        other = Conflict(tuple(line.replace("urn:d#p", "urn:d#z") for line in given), (), (axiom,))
+        assert "to z" in Explained((told, other)).sentence(1)
 
 
 def test_labels_are_told_apart() -> None:

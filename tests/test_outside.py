@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,20 @@ def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
         assert session.check(None, one_of, commit=True).committed == 3
         assert session.check(against).verdict.value == "consistent"
     assert certify_store(store).verdict.value == "consistent"
+
+
+def test_a_certificate_that_left_it_out_answers_for_nothing_there(tmp_path: Path) -> None:
+    """What was allowed, or known, when a store was certified is asked about once it is not any more: by deletions alone too."""
+    tbox, base, batch, _ = CONTRADICTIONS["nominals"]
+    files = written(tmp_path, "t", tbox), written(tmp_path, "a", f"{base} {batch} ClassAssertion(:C :z)")
+    gone = written(tmp_path, "d", "ClassAssertion(:C :z)")
+    known = {"known": [{"kind": "outside-shiq", "pattern": "*", "owner": "ann@example.org", "expires": "2999-01-01"}]}
+    (tmp_path / "known.json").write_text(json.dumps(known))
+    for name, settings in (("allowed", {"allow": ["outside-shiq"]}), ("known", {"known": tmp_path / "known.json"})):
+        assert index(*files, tmp_path / name, **settings).verdict.value == "consistent"
+        with open_store(tmp_path / name) as session:
+            found = session.check(None, gone, fail_on=["outside-shiq"] if name == "allowed" else [])
+        assert found.verdict.value == "inconsistent", (name, found.reason, found.evidence.notes)
 
 
 def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:

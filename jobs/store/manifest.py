@@ -44,7 +44,7 @@ TERM_LABELS = "term-labels"
 class Certificate:
     """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
     ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``: checks do not ask about these
-    again.
+    again. ``known``: the kinds that somebody answered for then.
 
     It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand for those of the store that it
     is given to, which fills them in. Only a CONSISTENT one makes the store a base for checks.
@@ -59,12 +59,15 @@ class Certificate:
     tbox_hash: str = ""
     snapshot: int = 0
     counts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    known: tuple[str, ...] = ()
 
     @staticmethod
-    def now(*, verdict: Verdict | str, reasoner: str, reason: str = "", allowed: Iterable[str] = ()) -> Certificate:
+    def now(
+        *, verdict: Verdict | str, reasoner: str, reason: str = "", allowed: Iterable[str] = (), known: Iterable[str] = ()
+    ) -> Certificate:
         """A certificate of this moment, for the store that it will be given to."""
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        return Certificate(Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed))
+        return Certificate(Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed), known=tuple(known))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -72,11 +75,12 @@ class Certificate:
             "verdict": self.verdict.value,
             "leftovers": list(self.leftovers),
             "allowed": list(self.allowed),
+            "known": list(self.known),
         }
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> Certificate:
-        tuples = {name: tuple(value[name]) for name in ("leftovers", "allowed")}
+        tuples = {name: tuple(value.get(name, ())) for name in ("leftovers", "allowed", "known")}
         return Certificate(**{**value, **tuples, "verdict": Verdict(value["verdict"])})
 
 

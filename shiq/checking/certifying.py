@@ -230,9 +230,13 @@ def allowed_of(leftovers: Iterable[Leftover], options: Options) -> frozenset[str
 def certificate_of(result: Result, options: Options) -> Any:
     """The certificate that a store keeps of ``result``, dated now."""
     store = load(STORE)
-    allowed = allowed_of(result.evidence.leftovers, options)
+    leftovers = result.evidence.leftovers
     return store.Certificate.now(
-        verdict=result.verdict.value, reason=result.reason, reasoner=options.reasoner, allowed=sorted(allowed)
+        verdict=result.verdict.value,
+        reason=result.reason,
+        reasoner=options.reasoner,
+        allowed=sorted(allowed_of(leftovers, options)),
+        known=sorted({x.kind for x in leftovers if x.known}),
     )
 
 

@@ -17,7 +17,7 @@ from abox_ops.decide import Decider
 from abox_ops.raw_conflict import RawConflict
 from abox_ops.whole import question
 from shiq.checking.base import Base, Batch, Found
-from shiq.checking.inputs import OUT_OF_REACH, is_outside, less, vocabulary_of
+from shiq.checking.inputs import OUT_OF_REACH, OUTSIDE, is_outside, less, vocabulary_of
 from shiq.checking.options import ASK, Options
 from shiq.errors import ReasonerError, UsageError
 from shiq.model import Assertion, Axiom
@@ -151,9 +151,11 @@ class _Whole:
     def _is_certified(self) -> bool:
         """Whether a certificate that counted all of it says so already."""
         of_base = self._of_base()
+        certificate = self.base.certificate
         return (
             self.base.is_certified
-            and "snapshot" in self.base.certificate
+            and "snapshot" in certificate
+            and OUTSIDE not in (*certificate.get("allowed", ()), *certificate.get("known", ()))
             and not len(self.batch.insertions)
             and all(a in of_base for a in self.said)
         )

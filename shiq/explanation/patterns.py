@@ -17,7 +17,7 @@ from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.parsed import Line, axiom_of, line_of, literal_of, term_of
-from shiq.explanation.phrases import Names, literal_kind, plain_literal
+from shiq.explanation.phrases import PLACE, Names, literal_kind, plain_literal
 from shiq.explanation.proof import Clash, Fact, Proof, Step, prove, renamed
 from shiq.explanation.story import KNOWN, TONIGHT, told
 from shiq.explanation.structures import assertions_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Key: TypeAlias = Hashable
 
 _IRI = re.compile(r"<([^<>\s]*)>")
-_PLACE = re.compile("\ue000(\\d+)\ue001")
+_PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _begin(conflict: Conflict, place: int) -> str:
 
 
 def _place(number: int) -> str:
-    return f"\ue000{number}\ue001"
+    return f"{PLACE}{number}\ue001"
 
 
 def _place_name(term: str, labels: Labels) -> str:

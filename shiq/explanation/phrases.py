@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.manchester import expression_text
+from shiq.explanation.manchester import expression_text, manchester_of
+from shiq.explanation.structures import with_individuals
 from shiq.model import (
     NOTHING,
     THING,
@@ -50,6 +51,7 @@ from shiq.model import (
     EquivalentObjectProperties,
     FunctionalDataProperty,
     FunctionalObjectProperty,
+    HasKey,
     InverseFunctionalObjectProperty,
     InverseObjectProperties,
     IrreflexiveObjectProperty,
@@ -59,18 +61,23 @@ from shiq.model import (
     ObjectAllValuesFrom,
     ObjectComplementOf,
     ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
     ObjectIntersectionOf,
     ObjectInverseOf,
     ObjectMaxCardinality,
     ObjectMinCardinality,
+    ObjectOneOf,
     ObjectPropertyAssertion,
     ObjectPropertyDomain,
     ObjectPropertyRange,
     ObjectSomeValuesFrom,
     ObjectUnionOf,
+    ReflexiveObjectProperty,
     SameIndividual,
     SubClassOf,
     SubDataPropertyOf,
+    SubObjectPropertyChain,
     SubObjectPropertyOf,
     SymmetricObjectProperty,
     TransitiveObjectProperty,
@@ -104,6 +111,8 @@ _FACETS = {
     "maxLength": "at most {} characters long",
     "pattern": "of the form {}",
 }
+#: How a place that a name is put into later begins.
+PLACE = "\ue000"
 _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 
@@ -172,6 +181,8 @@ def noun(expression: Any, labels: Labels) -> str:
             return "anything" if expression == THING else a(class_name(expression, labels))
         case ObjectUnionOf(operands):
             return _list([noun(o, labels) for o in operands], "or")
+        case ObjectOneOf(individuals):
+            return _list([_individual(i, labels) for i in individuals], "or") or "one of nothing"
         case ObjectIntersectionOf(operands):
             named = [o for o in operands if isinstance(o, Class)]
             others = [predicate(o, labels) for o in operands if not isinstance(o, Class)]
@@ -201,8 +212,10 @@ def predicate(expression: Any, labels: Labels) -> str:
             if expression == NOTHING:
                 return "cannot exist"
             return "exists" if expression == THING else f"is {noun(expression, labels)}"
+        case ObjectOneOf():
+            return f"is {noun(expression, labels)}"
         case ObjectComplementOf(operand):
-            if isinstance(operand, Class | ObjectUnionOf | ObjectIntersectionOf):
+            if isinstance(operand, Class | ObjectUnionOf | ObjectIntersectionOf | ObjectOneOf):
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case ObjectIntersectionOf(operands):
@@ -217,6 +230,10 @@ def predicate(expression: Any, labels: Labels) -> str:
             if filler == NOTHING:
                 return f"cannot have any {_link(property, labels)}"
             return f"can have {_link(property, labels, plural=True)} only {_to(property)} {noun(filler, labels)}"
+        case ObjectHasValue(property, individual):
+            return f"has {a(_link(property, labels))} {_to(property)} {_individual(individual, labels)}"
+        case ObjectHasSelf(property):
+            return f"has {a(_link(property, labels))} {_to(property)} itself"
         case ObjectMinCardinality(n, property, filler):
             return f"has at least {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
         case ObjectMaxCardinality(0, property, filler):
@@ -241,6 +258,11 @@ def predicate(expression: Any, labels: Labels) -> str:
         case DataExactCardinality(n, property, range):
             return f"has exactly {n} {some_name(property, labels)}{_being(range, labels)}"
     return f"is in ({expression_text(expression, labels)})"
+
+
+def _individual(name: str, labels: Labels) -> str:
+    """What an individual in a nominal is called; a place for a name stays as it is."""
+    return name if name.startswith(PLACE) else labels.of(name)
 
 
 def _something(filler: Any, labels: Labels) -> str:
@@ -329,7 +351,7 @@ def fact(value: Assertion, names: Names, labels: Labels) -> str:
     of = names.individual
     match value:
         case ClassAssertion(expression, x):
-            return f"{of(x)} {predicate(expression, labels)}"
+            return f"{of(x)} {predicate(with_individuals(expression, of), labels)}"
         case ObjectPropertyAssertion(property, subject, other):
             if isinstance(property, ObjectInverseOf):
                 property, subject, other = property.property, other, subject
@@ -426,7 +448,16 @@ def axiom(value: Axiom, labels: Labels) -> str:
             return f"{some_name(property, labels)} links carry on: from A to B and from B to C means from A to C"
         case DatatypeDefinition(datatype, range):
             return f"{a(labels.of(datatype.iri))} is {range_noun(range, labels)}"
-    return expression_text(value, labels)
+        case ReflexiveObjectProperty(property):
+            return f"everything has {a(_link(property, labels))} to itself"
+        case SubObjectPropertyChain(chain, sup):
+            links = ", then ".join(a(_link(link, labels)) for link in chain)
+            return f"whatever {links} lead to in turn, {a(_link(sup, labels))} leads to at once"
+        case HasKey(expression, roles, data):
+            things = "things" if expression == THING else f"things, each {noun(expression, labels)},"
+            names = _list([some_name(property, labels) for property in (*roles, *data)], "and")
+            return f"two named {things} with the same {names} are one and the same"
+    return manchester_of(value, labels)
 
 
 def inclusion(sub: Any, sup: Any, labels: Labels) -> str:

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 from shiq.datatypes import DataTheory, IllTyped
+from shiq.explanation.structures import with_individuals
 from shiq.model import (
     NOTHING,
     THING,
@@ -626,7 +627,7 @@ def renamed(assertion: Assertion, names: Mapping[str, str]) -> Assertion:
         case DifferentIndividuals(first, second):
             return DifferentIndividuals(names[first], names[second])
         case ClassAssertion(expression, individual):
-            return ClassAssertion(expression, names[individual])
+            return ClassAssertion(with_individuals(expression, lambda i: names.get(i, i)), names[individual])
     return replace(assertion, subject=names[assertion.subject])
 
 

@@ -6,7 +6,7 @@ Only for lines that this module's counterpart has written; anything else is left
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shiq.explanation.parsed import Line, assertion_of, line_of, literal_of, term_of
@@ -20,6 +20,7 @@ from shiq.model import (
     Assertion,
     Class,
     ClassAssertion,
+    ClassExpression,
     DataAllValuesFrom,
     DataComplementOf,
     DataExactCardinality,
@@ -38,14 +39,18 @@ from shiq.model import (
     ObjectAllValuesFrom,
     ObjectComplementOf,
     ObjectExactCardinality,
+    ObjectHasSelf,
+    ObjectHasValue,
     ObjectIntersectionOf,
     ObjectInverseOf,
     ObjectMaxCardinality,
     ObjectMinCardinality,
+    ObjectOneOf,
     ObjectProperty,
     ObjectSomeValuesFrom,
     ObjectUnionOf,
 )
+from shiq.reasoner.structure import rewritten
 
 #: A node that `assertion_lines` made, and the assertion that it belongs to.
 NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
@@ -80,6 +85,20 @@ def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, Assertion], ...]:
     return tuple(sorted(found.items()))
 
 
+def with_individuals(expression: ClassExpression, of: Callable[[str], str]) -> ClassExpression:
+    """``expression`` with ``of`` each individual in its nominals."""
+
+    def change(part: object) -> object | None:
+        match part:
+            case ObjectOneOf(individuals):
+                return ObjectOneOf(tuple(map(of, individuals)))
+            case ObjectHasValue(property, individual):
+                return ObjectHasValue(property, of(individual))
+        return None
+
+    return rewritten(expression, change)
+
+
 def assertion_of_lines(lines: list[Line]) -> Assertion | None:
     """The assertion that ``lines`` say together; None if they are not of a form known here."""
     graph: dict[str, dict[str, str]] = {}
@@ -112,6 +131,8 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
             return make(tuple(_expression(m, graph) for m in _list(node[OWL + name], graph)))
     if OWL + "complementOf" in node:
         return ObjectComplementOf(_expression(node[OWL + "complementOf"], graph))
+    if OWL + "oneOf" in node:
+        return ObjectOneOf(tuple(term_of(m) for m in _list(node[OWL + "oneOf"], graph)))
     return _restriction(node, graph)
 
 
@@ -131,6 +152,10 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
             if not inverted and _is_range(filler, graph):
                 return of_data(DataProperty(iri), _range(filler, graph))
             return of_role(role, _expression(filler, graph))
+    if OWL + "hasSelf" in node:
+        return ObjectHasSelf(role)
+    if OWL + "hasValue" in node and not node[OWL + "hasValue"].startswith('"'):
+        return ObjectHasValue(role, term_of(node[OWL + "hasValue"]))
     if OWL + "hasValue" in node:
         return DataHasValue(DataProperty(iri), literal_of(node[OWL + "hasValue"]))
     for key, value in node.items():
