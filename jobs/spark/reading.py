@@ -24,6 +24,7 @@ from jobs.spark import rows as rows_
 from jobs.spark.rows import ASSERTIONS, DDL, ROLE, Origins
 from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey, opened_store
+from jobs.store.values import decode
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
@@ -279,8 +280,7 @@ def _located(spark: SparkSession, whole: DataFrame, parts: _Parts, reports: Sequ
     found: list[tuple[tuple[int, int, int], Leftover, int]] = []
     for row in told:
         value = json.loads(row.o)
-        order = value.pop("order")
-        leftover = Leftover(**value)
+        order, leftover = value["order"], decode(value["leftover"])
         if leftover.line and row.split in first:
             leftover = replace(leftover, line=leftover.line + first[row.split])
         found.append(((order, source.get(row.split, 0), leftover.line), leftover, order))

@@ -12,7 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
@@ -22,6 +22,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.spark.rows import CLASS, DATA, ROLE, batch_of
 from jobs.spark.worker import StoreKey, opened_store
+from jobs.store.values import encode
 from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.model import Literal, Signature
@@ -223,15 +224,7 @@ class _Place:
             return leftover
         key = self.keys[leftover.line - 1]
         hint = "; ".join(x for x in (leftover.hint, f"row key {key}" if key else "") if x)
-        return Leftover(
-            leftover.kind,
-            leftover.message,
-            leftover.source,
-            self.numbers[leftover.line - 1],
-            leftover.text,
-            hint,
-            leftover.count,
-        )
+        return replace(leftover, line=self.numbers[leftover.line - 1], hint=hint)
 
 
 # --- both -----------------------------------------------------------------------------------------
@@ -255,7 +248,7 @@ def _resolved(
         leftovers += ((2, x) for x in _set_aside(triples, bulk))
     report.ledger = dict(Counter(bulk.ledger) + Counter({"leftover:malformed": rejects.total}))
     yield from _assertions(triples, bulk, report, store, place)
-    told = [{**asdict(place.located(x) if place else x), "order": order} for order, x in leftovers]
+    told = [{"leftover": encode(place.located(x) if place else x), "order": order} for order, x in leftovers]
     if told:
         yield _messages(LEFTOVER, report.split, told)
     yield _messages(REPORT, report.split, [asdict(report)])
