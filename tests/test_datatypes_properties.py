@@ -259,8 +259,8 @@ def test_proxies_keep_satisfiability() -> None:
         largest = max(1, sum(n.n for n in needs) + len(values))
         proxies = theory.proxies([a.range for a in (*needs, *limits)], [v for _, v in (*values, *negative)], largest)
         assert proxies is not None
-        whole = proxies.range[TOP_DATATYPE]
-        assert all(theory.contains(whole, v) for v in proxies.literal.values())
+        for data_range, proxy in proxies.range.items():
+            assert all(theory.contains(proxy, p) == theory.contains(data_range, v) for v, p in proxies.literal.items())
         answer = theory.satisfiable(needs, limits, values, negative)
         again = theory.satisfiable(
             [DataAtLeast(a.n, a.property, proxies.range[a.range]) for a in needs],

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from shiq.clause import ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.datatypes import DataTheory
 from shiq.model import (
     NOTHING,
     TOP_DATATYPE,
@@ -47,6 +48,7 @@ from shiq.model import (
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
+from shiq.reasoner.proxied import MOST_VALUES, proxied
 from shiq.roles import RoleBox
 from shiq.verdict import Verdict
 from simplify import simplify
@@ -129,6 +131,14 @@ DATA: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
     ("exactly in a union, negated",
      [SubClassOf(A, ObjectComplementOf(DataExactCardinality(1, F, DataUnionOf((_between(0, 1), _between(11, 17))))))],
      [*_is(A, a), _f(a, "2", "integer"), _f(a, "11", "integer")], CONSISTENT),
+    ("all but a value, and that", [SubClassOf(A, DataMinCardinality(3, F, DataComplementOf(DataOneOf((_int(1),))))),
+     DataPropertyRange(F, DataOneOf((_int(1), _int(2), _int(3))))], _is(A, a), INCONSISTENT),
+    ("all but a value", [SubClassOf(A, DataMinCardinality(3, F, DataComplementOf(DataOneOf((_int(1),))))),
+     DataPropertyRange(F, DataComplementOf(DataOneOf((_int(2),))))], [*_is(A, a), _f(a, "1", "integer")], CONSISTENT),
+    ("counted in all but a value", [SubClassOf(A, DataMaxCardinality(1, F, DataComplementOf(DataOneOf((_int(1),)))))],
+     [*_is(A, a), _f(a, "1", "integer"), _f(a, "x", "string"), _f(a, "2026", "gYear")], INCONSISTENT),
+    ("not counted in all but a value", [SubClassOf(A, DataMaxCardinality(1, F, DataComplementOf(DataOneOf((_int(1),)))))],
+     [*_is(A, a), _f(a, "1", "integer"), _f(a, "x", "string")], CONSISTENT),
     ("sub-property and range", [SubDataPropertyOf(G, F), FunctionalDataProperty(F), DataPropertyRange(F, STRING),
      SubClassOf(A, DataSomeValuesFrom(G, INTEGER))], _is(A, a), INCONSISTENT),
 ]  # fmt: skip
@@ -139,6 +149,24 @@ def test_data_through_proxies(
     hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
 ) -> None:
     assert hermit.consistent(axioms, assertions) == Answer(expected)
+
+
+def test_values_that_no_range_speaks_of_are_not_listed() -> None:
+    """Nor as many as keys may need: a range of rdfs:Literal, or all but some values, is as long as what it leaves out."""
+    theory, count = DataTheory(), MOST_VALUES + 1
+    names = [_f(a, f"name {i}", "string", G) for i in range(count)]
+    two = DataOneOf((_int(1), _int(2)))
+    not_two = SubClassOf(A, DataMinCardinality(count, F, DataComplementOf(two)))
+    axioms, assertions = proxied(theory, [DataPropertyRange(G, TOP_DATATYPE), not_two], [*names, _f(a, "1", "integer")])
+    top, sent = axioms
+    assert top == DataPropertyRange(G, TOP_DATATYPE)
+    assert isinstance(sent, SubClassOf) and isinstance(sent.sup, DataMinCardinality)
+    assert isinstance(sent.sup.range, DataComplementOf) and isinstance(sent.sup.range.operand, DataOneOf)
+    left_out = sent.sup.range.operand.literals
+    assert len(left_out) == 2
+    values = [assertion.literal for assertion in assertions if isinstance(assertion, DataPropertyAssertion)]
+    assert len(set(values)) == count + 1
+    assert [value in left_out for value in values] == [False] * count + [True]
 
 
 def test_what_hermit_itself_says_of_dates_is_undetermined(hermit: HermitReasoner) -> None:

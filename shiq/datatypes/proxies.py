@@ -1,7 +1,8 @@
 """Integers in place of literals, for a reasoner that must not see ours.
 
 The value space is split into the cells that the ranges generate; each named value gets an integer, each other cell a block of
-them, as long as the cell has values, up to the number that one element may need. A range becomes a union of such blocks.
+them, as long as the cell has values, up to the number that one element may need. What lies in no block stands for the rest of
+the values, in spaces of which no range speaks: as many as there are. A range becomes a union of blocks, or the complement of one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from shiq.datatypes.ranges import Formula
 from shiq.datatypes.setting import Setting
 from shiq.datatypes.values import DataValue
 from shiq.datatypes.worlds import Element
-from shiq.model import XSD, DataRange, Datatype, DatatypeRestriction, DataUnionOf, Literal
+from shiq.model import TOP_DATATYPE, XSD, DataComplementOf, DataRange, Datatype, DatatypeRestriction, DataUnionOf, Literal
 
 _INTEGER = Datatype(XSD + "integer")
 
@@ -22,8 +23,8 @@ _INTEGER = Datatype(XSD + "integer")
 class Proxies:
     """``range`` and ``literal`` give what to say instead, in xsd:integer alone.
 
-    Integers beyond all blocks stand for nothing: they lie in no proxied range, not even in that of rdfs:Literal, and a
-    complement has to be among the ranges to have a proxy of its own.
+    The Boolean operations are kept: the complement of a proxied range stands for the complement of the range, and rdfs:Literal
+    for itself.
     """
 
     range: Mapping[DataRange, DataRange]
@@ -45,17 +46,30 @@ def make_proxies(
             return None
         number_of[value] = len(number_of)
         blocks.append((number_of[value], number_of[value], signature))
+    rest, *cells = setting.cells
+    (of_rest,) = ground.signatures(rest)
     following = len(number_of)
-    for cell in setting.cells:
+    for cell in cells:
+        (signature,) = ground.signatures(cell)
+        if signature == of_rest:
+            continue
         count = setting.count(cell, largest, ())
         if count is None:
             return None
         if count > 0:
-            (signature,) = ground.signatures(cell)
             blocks.append((following, following + int(count) - 1, signature))
             following += int(count)
+
+    def proxy(formula: Formula) -> DataRange:
+        bit = ground.formulas[formula]
+        has_rest = of_rest >> bit & 1
+        others = [(a, b) for a, b, mask in blocks if mask >> bit & 1 != has_rest]
+        if has_rest:
+            return DataComplementOf(_integers(others)) if others else TOP_DATATYPE
+        return _integers(others)
+
     return Proxies(
-        {r: _integers((a, b) for a, b, mask in blocks if mask >> ground.formulas[formula] & 1) for r, formula in ranges.items()},
+        {r: proxy(formula) for r, formula in ranges.items()},
         {literal: _literal(number_of[value]) for literal, value in literals.items()},
     )
 

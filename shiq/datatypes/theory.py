@@ -20,11 +20,11 @@ from shiq.datatypes.cells import TooManyError
 from shiq.datatypes.datatype_map import denoted
 from shiq.datatypes.proxies import Proxies, make_proxies
 from shiq.datatypes.question import Part, Question, union
-from shiq.datatypes.ranges import EVERY_VALUE, Formula, Reading, holds, read_range
+from shiq.datatypes.ranges import Formula, Reading, holds, read_range
 from shiq.datatypes.setting import Ground, Setting, unanimous
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.datatypes.worlds import Element
-from shiq.model import TOP_DATATYPE, DataRange, Datatype, Literal
+from shiq.model import DataRange, Datatype, Literal
 from shiq.roles import RoleBox
 
 #: Entries of a memo before it is emptied: inputs are unbounded, ranges and datatypes are not.
@@ -202,9 +202,8 @@ class DataTheory:
     def proxies(self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int) -> Proxies | None:
         """Integers to stand for the values, so that satisfiability stays the same for a reasoner that sees only these.
 
-        ``largest``: at least the number of data successors that one element may need. rdfs:Literal is always among the
-        ranges that get a proxy, and must be sent as such. None if a literal is ill-typed, or a membership, size or identity
-        is not decided.
+        ``largest``: at least the number of data successors that one element may need. None if a literal is ill-typed, or a
+        membership, size or identity is not decided.
         """
         values: dict[Literal, DataValue] = {}
         for literal in literals:
@@ -212,6 +211,6 @@ class DataTheory:
             if isinstance(value, IllTyped):
                 return None
             values[literal] = value
-        formulas = {r: self.formula(r) for r in (*ranges, TOP_DATATYPE)}
-        setting = self.setting([*formulas.values(), EVERY_VALUE], tuple(values.values()))
+        formulas = {r: self.formula(r) for r in ranges}
+        setting = self.setting(formulas.values(), tuple(values.values()))
         return None if setting is None else make_proxies(formulas, values, setting, largest)

@@ -23,14 +23,13 @@ from shiq.model import (
     ClassAssertion,
     ClassExpression,
     DataAllValuesFrom,
+    DataComplementOf,
     DataExactCardinality,
     DataHasValue,
     DataMaxCardinality,
     DataMinCardinality,
     DataOneOf,
-    DataProperty,
     DataPropertyAssertion,
-    DataPropertyRange,
     DataRange,
     DataSomeValuesFrom,
     DatatypeRestriction,
@@ -44,7 +43,6 @@ from shiq.model import (
 )
 from shiq.reasoner.protocol import OPAQUE
 from shiq.reasoner.structure import data_of, entities, parts, with_data
-from shiq.signature import is_reserved
 
 S = TypeVar("S", Axiom, Assertion)
 
@@ -70,15 +68,10 @@ class Bound(Enum):
 def proxied(
     theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], negated_ranges: bool = False
 ) -> tuple[list[Axiom], list[Assertion]]:
-    """``axioms`` and ``assertions`` over integers, consistent if and only if they are. Raises OpaqueData.
+    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if they are. Raises OpaqueData.
 
-    rdfs:Literal becomes the integers that stand for something. Where the reasoner may have to negate a range by itself
-    (``negated_ranges``: ¬∀f.D), every data property gets that as its range.
+    ``negated_ranges``: the reasoner may have to negate a range by itself (¬∀f.D).
     """
-    axioms = list(axioms)
-    if negated_ranges:
-        properties = {part.iri for value in (*axioms, *assertions) for part in parts(value) if isinstance(part, DataProperty)}
-        axioms += [DataPropertyRange(DataProperty(iri), TOP_DATATYPE) for iri in sorted(properties) if not is_reserved(iri)]
     values = [*axioms, *assertions]
     ranges, literals = data_of(values)
     # A reasoner that negates restrictions may make needs of bounds.
@@ -119,12 +112,17 @@ def _single_values(values: Sequence[object]) -> int:
 
 
 def _enumerated(proxy: DataRange) -> DataRange:
-    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value. Raises OpaqueData if it is huge.
+    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a complement as that of an
+    enumeration. Raises OpaqueData if it is huge.
 
     HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly for a union D; and where it
     intersects intervals with equal bounds it looks at only one of them for being inclusive, so that [59, 59] and the complement
     of [0, 59] have 59 in common.
     """
+    if proxy == TOP_DATATYPE:
+        return proxy
+    if isinstance(proxy, DataComplementOf):
+        return DataComplementOf(_enumerated(proxy.operand))
     intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, DataUnionOf) else (proxy,))]
     if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
         raise OpaqueData(f"a data range needs more than {MOST_VALUES} values")
