@@ -92,6 +92,20 @@ def test_out_of_reach_is_told_and_nobody_is_asked(tmp_path: Path) -> None:
     assert reached.verdict.value == "inconsistent"
 
 
+def test_to_fail_on_what_is_outside_leaves_it_undetermined_or_inconsistent(tmp_path: Path) -> None:
+    """HermiT is asked, since a contradiction is one; that it finds none is not enough then."""
+    harmless = "SubClassOf(:C ObjectOneOf(:p :q))", "ClassAssertion(:C :a)", "ClassAssertion(:C :c)"
+    assert checked(tmp_path, *harmless).verdict.value == "consistent"
+    found = checked(tmp_path, *harmless, fail_on=["outside-shiq"])
+    assert found.verdict.value == "undetermined"
+    assert "1 × outside-shiq" in found.reason and "asked for by --fail-on" in found.reason
+    alone = certify([written(tmp_path, "w", harmless[0] + harmless[1])], fail_on=["outside-shiq"])
+    assert alone.verdict.value == "undetermined"
+    assert checked(tmp_path, *CONTRADICTIONS["nominals"][:3], fail_on=["outside-shiq"]).verdict.value == "inconsistent"
+    # By --fail-on uninterpreted it is not meant: HermiT has interpreted it.
+    assert checked(tmp_path, *harmless, fail_on=["uninterpreted"]).verdict.value == "consistent"
+
+
 def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
     """It is certified, committed, deleted and exported to HermiT like the rest."""
     tbox, base, _, _ = CONTRADICTIONS["nominals"]

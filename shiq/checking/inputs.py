@@ -10,7 +10,7 @@ from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog, read_catalog
 from shiq.checking.base import Base, Batch
 from shiq.checking.blank_nodes import told_by_label
-from shiq.checking.options import Options
+from shiq.checking.options import ASK, Options
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.errors import InputError
@@ -24,7 +24,7 @@ from shiq.ntriples import assertion_lines
 from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-from shiq.verdict import UNKNOWN_DATATYPE, Leftover
+from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
 from simplify.locality import names_of
 
 #: The kind of what SHIQ(D) cannot say.
@@ -99,6 +99,12 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
 def is_outside(leftover: Leftover) -> bool:
     """Whether it leaves out axioms or assertions that only SHIQ(D) cannot say."""
     return leftover.kind == OUTSIDE and bool(leftover.said)
+
+
+def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
+    """Whether it keeps a check from `consistent`, and no answer to the whole question could change that."""
+    is_asked = options.outside == ASK and is_outside(leftover) and OUTSIDE not in options.fail_on
+    return blocks(leftover, options.allow, options.fail_on) and not is_asked
 
 
 def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:

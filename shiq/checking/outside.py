@@ -70,7 +70,8 @@ def with_outside(
     said = frozenset(v for x in open_ for v in x.said)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
     whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
-    return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in open_) for told in (of_base, of_batch)))
+    settled = () if OUTSIDE in options.fail_on else open_
+    return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)))
 
 
 def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:

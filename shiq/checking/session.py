@@ -23,13 +23,13 @@ from shiq.checking.deciding import (
     new_decider,
     unmatched_deletions,
 )
-from shiq.checking.inputs import is_outside, less, read_batch, read_by_form
-from shiq.checking.options import ASK, ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
+from shiq.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
+from shiq.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.place import Place
 from shiq.result import Result
-from shiq.verdict import Leftover, Verdict, blocks
+from shiq.verdict import Leftover, Verdict
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
@@ -176,11 +176,7 @@ class Session:
         self._renew()
         found = read_batch(self._base(options), insertions, None, options).left_at()
         marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
-        return [
-            (leftover, places)
-            for leftover, places in marked
-            if blocks(leftover, options.allow, options.fail_on) and not (options.outside == ASK and is_outside(leftover))
-        ]
+        return [(leftover, places) for leftover, places in marked if stands_whatever_hermit_says(leftover, options)]
 
     @property
     def asides(self) -> tuple[Aside, ...]:
