@@ -106,6 +106,17 @@ def test_to_fail_on_what_is_outside_leaves_it_undetermined_or_inconsistent(tmp_p
     assert checked(tmp_path, *harmless, fail_on=["uninterpreted"]).verdict.value == "consistent"
 
 
+@pytest.mark.parametrize("fail_on", [[], ["outside-shiq"]])
+def test_a_tbox_without_data_is_asked_about_once(tmp_path: Path, fail_on: list[str]) -> None:
+    tbox = written(tmp_path, "t", "SubClassOf(owl:Thing ObjectOneOf(:p :q)) SubClassOf(:A ObjectHasSelf(:r))")
+    found = certify([tbox], fail_on=fail_on)
+    assert found.verdict.value == ("undetermined" if fail_on else "consistent"), found.reason
+    assert found.evidence.sent["questions"] == 1
+    assert sum("HermiT was asked" in note for note in found.evidence.notes) == 1
+    none = written(tmp_path, "n", "SubClassOf(owl:Thing ObjectOneOf(:p :q)) DisjointClasses(ObjectOneOf(:p :q) owl:Thing)")
+    assert certify([none], fail_on=fail_on).verdict.value == "inconsistent"
+
+
 def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
     """It is certified, committed, deleted and exported to HermiT like the rest."""
     tbox, base, _, _ = CONTRADICTIONS["nominals"]

@@ -43,7 +43,7 @@ from shiq.rdf import read_ontology
 from shiq.reading import Reading
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.result import Result
+from shiq.result import Evidence, Result
 from shiq.verdict import Leftover, Verdict
 
 #: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
@@ -99,12 +99,22 @@ def certify_base(
     tbox = ontology.tbox
     empty = begun(options).build(tbox, ABox())
     abox, aside = well_typed(abox, options)
-    if not len(abox) and (refuted := _nothing_at_all(ontology, leftovers, ledger, options, decider, clock)):
-        return refuted
+    asked: Evidence | None = None
+    if not len(abox):
+        something = _something_at_all(ontology, leftovers, ledger, options, decider, clock)
+        if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
+            return something
+        if any(map(is_outside, leftovers)):
+            # HermiT was asked about the whole, if that was needed.
+            asked = something.evidence
+            leftovers, options = asked.leftovers, replace(options, outside="undetermined")
     told = impossible_classes(empty.simplified.clauses, options)
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
     result = decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    if asked is not None:
+        notes, counts = (*asked.notes, *result.evidence.notes), {**asked.decided, **result.evidence.decided}
+        result = replace(result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent))
     return _of_base(replace(result, statistics=replace(result.statistics, assertions=result.statistics.insertions)))
 
 
@@ -114,23 +124,21 @@ def _of_base(result: Result) -> Result:
     return replace(result, conflicts=conflicts)
 
 
-def _nothing_at_all(
+def _something_at_all(
     ontology: Reading,
     leftovers: tuple[Leftover, ...],
     ledger: Mapping[str, int],
     options: Options,
     decider: Decider,
     clock: Clock,
-) -> Result | None:
-    """Where there is no individual: what stands in the way of one, since no domain is empty. None if nothing does."""
+) -> Result:
+    """Where there is no individual: whether there can be one, since no domain is empty."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     empty = load(ENGINES["memory"]).build(ontology.tbox, ABox())
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
     plain = replace(options, criterion="none", engine="memory")
     result = decided(base, Batch(something, ABox(), (), ledger), plain, decider, clock)
-    if result.verdict is Verdict.CONSISTENT or not (result.evidence.undecided or result.verdict is Verdict.INCONSISTENT):
-        return None
     conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
