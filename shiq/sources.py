@@ -224,7 +224,8 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 
 class _Checked(io.RawIOBase):
-    """The unpacked bytes of a file, without a byte order mark of UTF-8, as long as they stay within the limits."""
+    """The unpacked bytes of a file, as long as they stay within the limits; without a byte order mark of UTF-8, which only XML
+    is shown: there it outdoes the encoding that the document declares."""
 
     def __init__(self, source: FileSource) -> None:
         self._name, self._packing, self._most = source.name, source.packing, source.most
@@ -239,7 +240,7 @@ class _Checked(io.RawIOBase):
         except BrokenArchiveError as error:
             raw.close()
             raise InputError(f"{source.name} cannot be unpacked: {error}", "Unpack it first.") from error
-        self._start: bytes | None = None
+        self._start: bytes | None = b"" if source.format is Format.RDFXML else None
 
     def readable(self) -> bool:
         return True

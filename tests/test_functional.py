@@ -16,10 +16,12 @@ from owl_values import assertion_strategies, axiom_strategies, class_expressions
 
 from shiq import model as m
 from shiq.abox import abox_of
+from shiq.check import check_insertions
 from shiq.errors import InputError
 from shiq.functional import axiom_text, ontology_text, parse_functional, read_document
 from shiq.functional.reader import MAX_DEPTH
 from shiq.reading import Reading
+from shiq.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / os.environ.get("SHIQ_PEERS", "../shared/peers")
@@ -335,10 +337,28 @@ def test_not_functional_syntax(text: str) -> None:
 
 
 def test_broken_prefixes() -> None:
-    text = "Prefix(a:=<urn:1#>)\nPrefix(a:=<urn:2#>)\nPrefix(b)\nPrefix(c:=<urn:3#>\nOntology(SubClassOf(a:A <urn:B>))"
+    text = "Prefix(a:=<urn:1#>)\nPrefix(d:=<urn:>)\nPrefix(b)\nPrefix(c:=<urn:3#>\nOntology(SubClassOf(d:A <urn:B>))"
     reading = parse_functional(text, "p.ofn", "")
-    assert [leftover.line for leftover in reading.leftovers] == [2, 3, 4]
-    assert reading.tbox.axioms == (m.SubClassOf(m.Class("urn:1#A"), B),)
+    assert [leftover.line for leftover in reading.leftovers] == [3, 4]
+    assert reading.tbox.axioms == (m.SubClassOf(A, B),)
+
+
+@pytest.mark.parametrize(
+    "again", ["Prefix(a:=<urn:>) Prefix(a:=<urn:2#>)", "Prefix(a:=<urn:>) Prefix(a:=<urn:2#>) Prefix(a:=<urn:>)"]
+)
+def test_a_prefix_that_is_bound_to_two_iris_means_nothing(again: str) -> None:
+    reading = parse_functional(f"{again}\nOntology(\nSubClassOf(a:A <urn:B>)\nSubClassOf(<urn:A> <urn:B>))", "p.ofn", "")
+    assert reading.leftovers[-1].line == 3
+    assert "stands for two IRIs" in reading.leftovers[-1].message
+    assert reading.tbox.axioms == (m.SubClassOf(A, B),)
+
+
+def test_a_contradiction_by_a_prefix_bound_anew_is_none(tmp_path: Path) -> None:
+    batch = tmp_path / "i.ofn"
+    batch.write_text("Prefix(owl:=<urn:own#>)\nOntology(ClassAssertion(owl:Nothing <urn:x>))")
+    tbox = tmp_path / "t.ofn"
+    tbox.write_text("Ontology(SubClassOf(<urn:A> <urn:B>))")
+    assert check_insertions(tbox, None, batch, reasoner="own").verdict is Verdict.UNDETERMINED
 
 
 FRAGMENTS = [*'()<>"\\@^:_=# \n1a', "SubClassOf(", "HasKey(", "Foo(", ":A ", "<urn:x>", '"x"^^', "\nClassAssertion("]

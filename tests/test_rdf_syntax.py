@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,20 @@ def test_directives_in_comments_strings_and_names_are_none(tmp_path: Path) -> No
     assert objects(reading)[0] == "urn:b"
     assert objects(reading)[-1] == "urn:c"
     assert [leftover.line for leftover in reading.leftovers][-1:] == [8]
+
+
+ESCAPED = [
+    r":x\/base <urn:q> :b .",
+    r":x\~prefix <urn:q> :b .",
+    ':x\\#y <urn:d> "@prefix" . @prefix : <urn:y/> .',
+    ":it\\'s <urn:d> ' @prefix : <urn:x#> . ' .",
+]
+
+
+@pytest.mark.parametrize("escaped", ESCAPED)
+def test_an_escape_in_a_name_begins_no_directive_comment_or_string(tmp_path: Path, escaped: str) -> None:
+    text = f"@prefix : <urn:y/> .\n:a :p ?? .\n{escaped}\n<urn:a> <urn:p> :c , <r> .\n"
+    assert objects(read(tmp_path, "a.ttl", text.encode()))[-2:] == ["urn:y/c", (tmp_path / "r").as_uri()]
 
 
 def test_a_contradiction_of_a_prefix_that_was_never_bound_is_none(tmp_path: Path) -> None:
@@ -390,6 +405,12 @@ def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
         START.decode().replace("?>", f' encoding="{encoding}"?>') + f'<C rdf:about="urn:a"><d>caf{letter}</d></C>' + END.decode()
     )
     assert literals(read(tmp_path, "a.rdf", text.encode(encoding))) == [f"caf{letter}"]
+
+
+def test_a_mark_of_utf_8_outdoes_the_encoding_that_is_declared(tmp_path: Path) -> None:
+    text = START.decode().replace("?>", ' encoding="iso-8859-1"?>') + '<C rdf:about="urn:a"><d>café</d></C>' + END.decode()
+    assert literals(read(tmp_path, "a.rdf", text.encode("utf-8-sig"))) == ["café"]
+    assert literals(read(tmp_path, "b.rdf", gzip.compress(text.encode("utf-8-sig")))) == ["café"]
 
 
 def test_an_encoding_that_does_not_hold_is_refused(tmp_path: Path) -> None:

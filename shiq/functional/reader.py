@@ -302,8 +302,8 @@ class _Reader:
             return text
         prefix, _, local = text.partition(":")
         namespace = self.prefixes.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
-        if namespace is None:
-            raise Refused(f"the prefix {prefix}: is not declared")
+        if not namespace:
+            raise Refused(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
         if not local or ":" in local:
             # Other readers take a name with two colons for two names.
             raise Refused(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
@@ -323,6 +323,7 @@ class _Reader:
             case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
                 known = self.prefixes.get(name, _PREDEFINED.get(name, iri))
                 if known != iri:
+                    self.prefixes[name] = ""
                     raise Refused(f"the prefix {name} stands for <{known}> already")
                 self.prefixes[name] = str(iri)
             case _:

@@ -29,9 +29,10 @@ _GAP = rb"(?:[ \t\r\n]|#[^\r\n]*(?:[\r\n]|$))*"
 _NAME = rb"([^ \t\r\n:<>\"'#]*):"
 _IRI = rb"<[^<>\r\n]*>"
 _WORD = rb"@(?:prefix|base)\b|(?<![\w:.%@+\x80-\xff-])(?:prefix" + _GAP + _NAME + rb"|base" + _GAP + rb"<)"
-#: What hides or shows directives; a string without end is none.
+#: What hides or shows directives, names with an escape among it; a string without end is none.
 _TOKEN = re.compile(
-    rb"#[^\r\n]*|" + _IRI + rb"|(?P<long>\"\"\"(?:[^\"\\]|\\.|\"{1,2}(?!\"))*\"\"\"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*''')"
+    rb"\\.[\w:.%@+\x80-\xff-]*|#[^\r\n]*|" + _IRI + rb"|"
+    rb"(?P<long>\"\"\"(?:[^\"\\]|\\.|\"{1,2}(?!\"))*\"\"\"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*''')"
     rb"|\"(?:[^\"\\\r\n]|\\.)*\"|'(?:[^'\\\r\n]|\\.)*'|(?P<directive>" + _WORD + rb")",
     re.DOTALL | re.IGNORECASE,
 )

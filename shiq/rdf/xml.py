@@ -26,6 +26,7 @@ LONGEST_ENTITY = 512
 MOST_ENTITIES = 1000
 _REFERENCE = re.compile(r"&|%[A-Za-z_:]")
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
+_MARK = b"\xef\xbb\xbf"
 _FEED_BYTES = 1 << 16
 _SHOWN_BYTES = 400
 
@@ -185,6 +186,8 @@ def _utf8(source: FileSource) -> bytes:
     encoding = (encodings[0] if encodings and encodings[0] else "utf-8").lower()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
+    elif data.startswith(_MARK):
+        data, encoding = data.removeprefix(_MARK), "ascii"  # it is UTF-8, whatever it declares
     if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):
         try:
             data = _DECLARATION.sub(b"", data.decode(encoding).encode("utf-8"), 1)
