@@ -161,6 +161,34 @@ def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:
     assert checked(tmp_path, tbox, base, batch.format(":b")).verdict.value == "inconsistent"
 
 
+#: Beside a nominal in reach of the data: axioms, opaque values, and the verdict (as `own` gives it without the nominal).
+OPAQUE = [
+    ("", '"215"^^:unit', "consistent"),
+    (
+        "FunctionalDataProperty(:w) SubClassOf(:C DataSomeValuesFrom(:w :unit)) SubDataPropertyOf(:w :v)",
+        '"215"^^:unit',
+        "consistent",
+    ),
+    ("DataPropertyDomain(:w :C)", '"215"^^:unit "216"^^:unit', "consistent"),
+    ("FunctionalDataProperty(:w)", '"215"^^:unit "216"^^:unit', "undetermined"),
+    ("SubDataPropertyOf(:w :v) DataPropertyRange(:v xsd:integer)", '"215"^^:unit', "undetermined"),
+    ("SubClassOf(DataSomeValuesFrom(:v :unit) :D) SubDataPropertyOf(:w :v)", '"215"^^:other', "undetermined"),
+    ("SubClassOf(:C DataMinCardinality(2 :w :unit))", '"215"^^:unit', "undetermined"),
+    ("", '"215"^^:unit "1"^^xsd:integer', "undetermined"),
+    ("SubClassOf(:C DataMaxCardinality(0 :w))", '"215"^^:unit', "inconsistent"),
+    ("HasKey(:C () (:w))", '"215"^^:unit', "undetermined"),
+]
+
+
+@pytest.mark.parametrize(("axioms", "values", "verdict"), OPAQUE)
+def test_opaque_values_under_their_own_range_are_in_nobodys_way(tmp_path: Path, axioms: str, values: str, verdict: str) -> None:
+    tbox = "SubClassOf(:C ObjectOneOf(:p :q)) DataPropertyRange(:w :unit) Declaration(Datatype(:unit))"
+    said = " ".join(f"DataPropertyAssertion(:w :a {value})" for value in values.split())
+    found = certify([written(tmp_path, "t", f"{tbox} {axioms}"), written(tmp_path, "a", f"ClassAssertion(:C :a) {said}")])
+    assert found.verdict.value == verdict, found.reason
+    assert ("--allow unknown-datatype" in found.reason) == (verdict == "undetermined")
+
+
 def test_where_roles_break_the_rules_it_is_undetermined_and_named(tmp_path: Path) -> None:
     tbox = "SubObjectPropertyOf(ObjectPropertyChain(:r :s :r) :r) SubClassOf(:A ObjectAllValuesFrom(:r :B))"
     found = checked(

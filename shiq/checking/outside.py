@@ -22,8 +22,8 @@ from shiq.checking.options import ASK, Options
 from shiq.errors import ReasonerError, UsageError
 from shiq.model import Assertion, Axiom
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.protocol import Answer, Sending
-from shiq.verdict import Leftover, Verdict, blocks
+from shiq.reasoner.protocol import OPAQUE, Answer, Sending
+from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 from simplify.locality import names_of, reached
 from simplify.paths import Irregular
 
@@ -118,7 +118,10 @@ class _Whole:
         asked = f"HermiT was asked about the whole, {len(self.axioms):,} axioms and {len(everything):,} assertions, for {about}"
         if answer.verdict is Verdict.UNDETERMINED:
             is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))
-            way_out = f"{'more --timeout or --heap may help, ' if is_short else ''}--outside undetermined does not ask"
+            way_out = "more --timeout or --heap may help, " if is_short else ""
+            if OPAQUE in answer.reason:
+                way_out = f"--allow {UNKNOWN_DATATYPE} reads it as a value space of its own, "
+            way_out += "--outside undetermined does not ask"
             return self._open(found, f"{asked}: {answer.reason} ({way_out})")
         decided = {**found.decided, f"whole {answer.verdict.value}": 1}
         found = replace(found, notes=(*found.notes, asked), decided=decided, sent=self._sent(found))

@@ -16,9 +16,11 @@ from functools import partial
 from shiq.clause import ClausalTBox
 from shiq.clause_axioms import clause_axioms, module_assertions
 from shiq.datatypes import DataTheory
+from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.limits import check_heap, check_timeout
+from shiq.reasoner.meanings import speaks_for_all
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module, Sent
 from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, opaque_in, proxied
@@ -182,6 +184,10 @@ class HermitReasoner:
         answer = asked(None if opaque is None else Bound.UNUSED)
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
             answer = asked(Bound.MET)
+            if answer.verdict is Verdict.CONSISTENT and speaks_for_all(theory, axioms, assertions):
+                theory = DataTheory({**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range}, theory.roles)
+                answer = asked(None)
+                return self._undetermined(opaque) if answer.verdict is Verdict.INCONSISTENT else answer
             return self._undetermined(opaque) if answer.verdict is Verdict.CONSISTENT else answer
         return answer
 
