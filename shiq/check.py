@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 certificate=certificate,
                 ontologies=now.ontology.ontologies,
                 labels=now.ontology.labels,
+                left_out=chain(now.data.left_out, aside),
                 replacing=checked,
                 prepared=prepared,
             )
@@ -191,7 +193,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     with OpenedDecider(options) as asked:
         clock = Clock()
         ontology = ontology_of(sources_of(tbox), options)
-        given = assertions_of(sources_of(abox), ontology, options, "a")
+        given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
         clock.stage("reading")
         given_abox, aside = well_typed(given.abox, options)
         of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
@@ -211,6 +213,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
             certificate=certificate_of(result, options),
             ontologies=ontology.ontologies,
             asides=asides,
+            left_out=chain(given.left_out, aside),
             labels=ontology.labels,
             prepared=prepared,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from shiq.abox import ABox
@@ -23,7 +23,8 @@ class Reading:
     ``leftovers``.
     ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
     ``places``: where the assertions were read, for as long as the reading is kept; ``left_at``: where each of the leftovers was,
-    those too of which ``leftovers`` only says how many there are.
+    those too of which ``leftovers`` only says how many there are; ``left_out``: each line, triple, axiom or assertion that is in
+    neither, one by one as it stands (`shiq.left_out`).
     ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and their documents).
     """
 
@@ -36,3 +37,4 @@ class Reading:
     labels: Mapping[str, str] = field(default_factory=dict)
     places: Places = nowhere
     left_at: LeftAt = nothing_left
+    left_out: Iterable[Leftover] = ()

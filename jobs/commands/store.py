@@ -23,7 +23,8 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 
     with opened(Path(store), snapshot) as kept:
         if aside:
-            click.echo(left_out_text(kept.left_out), nl=False)
+            for text in map(left_out_text, kept.left_out()):
+                click.echo(text, nl=False)
             return 0
         if set_aside:
             click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)

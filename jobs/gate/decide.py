@@ -189,7 +189,8 @@ class _Gating:
             self.rounds += 1
             with self.batch.files(self.inside) as (files, told):
                 result = renamed(
-                    self.check(files, commit=commit, before_commit=approve, progress=renaming(self.progress, told)), told
+                    self.check(files, commit=commit, before_commit=approve, named=told, progress=renaming(self.progress, told)),
+                    told,
                 )
             self.first = self.first or result
             if delivered:

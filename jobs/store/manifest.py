@@ -34,6 +34,10 @@ TABLES = "tables"
 LOOKUPS = "lookup"
 #: The document of what belongs to the data and is set aside (`shiq.aside`).
 ASIDE = "aside"
+#: The folder of the documents.
+DOCUMENTS = "documents"
+#: The documents of what was left out of the data when it was read, each with a number behind; and what the facts say of it.
+LEFT_OUT = "left-out"
 #: The folder of the files that name rows which are no longer valid.
 REMOVED = "removed"
 #: The document of the labels of the TBox's terms; not every store has it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,9 @@ import numpy as np
 from jobs.columns import Columns, Ints, ReadCounter, is_in, positions, take
 from jobs.rows import DIFFERENT, SAME
 from jobs.store.files import DAMAGED, damaged, read_json
+from jobs.store.left_out import read_left_out
 from jobs.store.lookup import lookup_path
-from jobs.store.manifest import ASIDE, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
 from jobs.store.schema import (
     COMPLETION,
     IDENTITY,
@@ -46,7 +47,7 @@ from shiq.model import (
     SameIndividual,
     TBox,
 )
-from shiq.verdict import INFORMATIVE, Leftover, Verdict
+from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 from simplify.locality import names_of
 
 
@@ -193,11 +194,25 @@ class Store:
         """The other `leftovers`."""
         return self.leftovers[len(self.tbox_leftovers) :]
 
-    @property
-    def left_out(self) -> tuple[Leftover, ...]:
+    def left_out(self) -> Iterator[Leftover]:
         """What of the data was not understood when it was read, was allowed or made the certificate undetermined, and is not in
-        A; of each kind and source the first ones (`shiq.rdf.rejects`), the rest as a count."""
-        return tuple(leftover for leftover in self.data_leftovers if leftover.kind not in INFORMATIVE)
+        A, one by one; then what is outside SHIQ(D), and allowed. Raises: StoreError."""
+        yield from read_left_out(self.path, self.manifest.documents)
+        yield from self._unasked
+
+    @property
+    def left_out_counts(self) -> tuple[dict[str, int], int]:
+        """How many of these there are, by kind; and how many of them are only counted, or shortened."""
+        told = self.manifest.facts.get(LEFT_OUT, {})
+        counts = Counter[str](told.get("counts", {}))
+        for leftover in self._unasked:
+            counts[leftover.kind] += leftover.number
+        return dict(sorted(counts.items())), told.get("unkept", 0)
+
+    @property
+    def _unasked(self) -> Iterator[Leftover]:
+        allowed = self.certificate.allowed if self.certificate else ()
+        return (x for x in self.data_leftovers if x.said and x.kind in LEAVING_OUT and x.kind in allowed)
 
     @property
     def read_properties(self) -> frozenset[str]:
@@ -354,7 +369,8 @@ def status(store: Store) -> dict[str, Any]:
         "tbox_hash": manifest.tbox_hash,
         "axioms": len(store.tbox.axioms),
         "leftovers": len(store.leftovers),
-        "left_out": _by_kind(store.left_out),
+        "left_out": store.left_out_counts[0],
+        "left_out_unkept": store.left_out_counts[1],
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,
@@ -370,13 +386,6 @@ def status(store: Store) -> dict[str, Any]:
             for past in kept(store.path, manifest)
         ],
     }
-
-
-def _by_kind(leftovers: Iterable[Leftover]) -> dict[str, int]:
-    found = Counter[str]()
-    for leftover in leftovers:
-        found[leftover.kind] += leftover.count
-    return dict(found)
 
 
 def complex_assertions(rows: Columns) -> dict[int, Assertion]:

@@ -16,10 +16,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.store.files import DataFile, sync_directory, writable, write_json
+from jobs.store.left_out import add_left_out
 from jobs.store.lock import LOCK, writing
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import (
     ASIDE,
+    DOCUMENTS,
     LOOKUPS,
     MANIFEST,
     REMOVED,
@@ -39,12 +41,12 @@ from jobs.store.snapshots import SNAPSHOTS, keep, kept
 from jobs.store.values import encode
 from shiq.aside import Aside
 from shiq.errors import StoreError
+from shiq.left_out import of_data
 from shiq.model import TBox
 from shiq.verdict import Leftover
 
 #: What a build in many tasks leaves between its steps (`jobs.spark.building`).
 BUILDING = "building"
-_DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,20 @@ class Rebuild:
         tbox_leftovers: Iterable[Leftover] = (),
         certificate: Certificate | None = None,
         asides: Iterable[Aside] | None = None,
+        left_out: Iterable[Leftover] | None = None,
     ) -> Store:
         """Puts the snapshot of ``tables`` in the place of the old one, and opens it. ``tbox_leftovers``: those of reading the
         TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as before, by the snapshots
-        that are kept)."""
+        that are kept); ``left_out``: what comes to what these left out (None: ``leftovers``, which only count some)."""
         path, of_tbox = self.path, tuple(tbox_leftovers)
-        left_over = (*of_tbox, *leftovers)
+        of_a = tuple(leftovers)
+        left_over = (*of_tbox, *of_a)
         about(certificate, path, self.tbox)
         manifest = self.unfinished(tables, counts)
         facts = {name: fact for name, fact in manifest.facts.items() if name != "assertions"}
+        if left_out is None:
+            left_out = () if self.old and self.keeps else (x for x in of_data(of_a) if x.kind != "undeclared")
+        files, told = add_left_out(path, self.old if self.keeps else None, left_out)
         manifest = replace(
             manifest,
             documents={
@@ -114,10 +121,11 @@ class Rebuild:
                 "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
                 "index": write_document(path, "index", index_document),
                 **self._asides(asides),
+                **files,
                 **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
-            facts={**facts, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
+            facts={**facts, **told, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
             before=keep(path, self.old) if self.old and self.keeps else None,
         )
         if self.old and not self.keeps:
@@ -207,7 +215,7 @@ def _claim(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
     if path.exists() and not (path / MANIFEST).exists():
-        ours = (LOCK, TABLES, LOOKUPS, _DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
+        ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
         strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
@@ -224,7 +232,7 @@ def _previous(path: Path) -> Manifest | None:
 
 
 def write_document(store: Path, name: str, value: object) -> DataFile:
-    return write_json(store, _DOCUMENTS, name, value)
+    return write_json(store, DOCUMENTS, name, value)
 
 
 def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
@@ -247,7 +255,7 @@ def succeed(store: Path, new: Manifest, old: Manifest) -> None:
     write_manifest(store, new)
     needed |= set[str]().union(*(delta_files(store, name) for name in new.tables))
     before = time.time() - KEPT
-    for folder in (_DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
+    for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
         for file in store.glob(f"{folder}/*"):
             if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
                 file.unlink()

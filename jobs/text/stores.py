@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.text.results import SHOWN, safe
@@ -27,7 +27,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
             f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
-            *_left_out(found["left_out"]),
+            *_left_out(found["left_out"], found["left_out_unkept"]),
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
@@ -44,19 +44,25 @@ def _agreed(certificate: Mapping[str, Any]) -> str:
     return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
 
 
-def left_out_text(left: Iterable[Leftover]) -> str:
-    """Each thing that was left out as it stood, below a comment that says where, and why."""
-    return "".join(f"# {safe(str(one))}{_times(one)}\n" + (f"{safe(one.text)}\n" if one.text else "") for one in left)
+def left_out_text(one: Leftover) -> str:
+    """Something that was left out as it stood, below a comment that says where, and why."""
+    text = "".join(f"{_as_it_stands(line)}\n" for line in one.text.split("\n")) if one.text else ""
+    return f"# {safe(str(one))}{_times(one)}\n{text}"
+
+
+def _as_it_stands(line: str) -> str:
+    return "\t".join(map(safe, line.split("\t")))
 
 
 def _times(one: Leftover) -> str:
-    return f" [{one.count:,} times]" if one.count > 1 else ""
+    return f" [{one.number:,} of them]" if one.number > 1 else ""
 
 
-def _left_out(counts: Mapping[str, int]) -> list[str]:
+def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
     """What of the data was not understood, and is in no check, where there is any."""
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    return [f"left out when the data was read, and in no check: {parts} (`shiq export --aside` prints them)"] if parts else []
+    told = [f"left out when the data was read, and in no check: {parts} (`shiq export --aside` prints them)"] if parts else []
+    return [*told, f"of these {unkept:,} are only counted, or shortened: they are in the data alone"] if unkept else told
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:

@@ -78,6 +78,7 @@ def write_store(
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
     asides: Iterable[Aside] | None = None,
+    left_out: Iterable[Leftover] | None = None,
     labels: Mapping[str, str] | None = None,
     prepared: Prepared | None = None,
 ) -> Store:
@@ -86,8 +87,9 @@ def write_store(
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
     one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
     none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
-    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``labels``: of the
-    terms of the TBox.
+    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
+    it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
+    the terms of the TBox.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
@@ -115,4 +117,5 @@ def write_store(
             tbox_leftovers=tbox_leftovers,
             certificate=certificate,
             asides=asides,
+            left_out=left_out,
         )

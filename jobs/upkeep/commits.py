@@ -24,9 +24,11 @@ from jobs.engines.local import LocalKnowledgeBase
 from jobs.engines.patch import Patch
 from jobs.store.files import DataFile, damaged, described, placed, verify
 from jobs.store.labels import complex_text, label_rows
+from jobs.store.left_out import add_left_out, compacted
 from jobs.store.lock import writing
 from jobs.store.manifest import (
     ASIDE,
+    LEFT_OUT,
     REMOVED,
     Certificate,
     Manifest,
@@ -73,11 +75,13 @@ def commit(
     patch: Patch | None = None,
     asides: Iterable[Aside] = (),
     leftovers: tuple[Leftover, ...] | None = None,
+    left_out: Iterable[Leftover] = (),
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
     ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
+    ``left_out``: what of the batch comes to what is left out.
 
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
     what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
@@ -97,7 +101,7 @@ def commit(
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
-            return store if is_void else _written(store, grown, free, certificate, kept, leftovers)
+            return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out)
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
@@ -110,6 +114,7 @@ def commit(
         replacing=checked,
         ontologies=store.ontologies,
         asides=kept,
+        left_out=left_out,
         labels=store.term_labels,
     )
 
@@ -135,6 +140,7 @@ def compact(path: Path) -> Store:
             verify(path, file)
         tables = {name: _as_one(store, name, _sound(store, name, version)) for name, version in store.manifest.tables.items()}
         manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
+        manifest = replace(manifest, documents=compacted(path, manifest.documents))
         if manifest.certificate is not None:
             manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
         succeed(path, manifest, store.manifest)
@@ -156,6 +162,7 @@ def _written(
     certificate: Certificate | None,
     asides: tuple[Aside, ...],
     leftovers: tuple[Leftover, ...],
+    left_out: Iterable[Leftover],
 ) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
@@ -192,6 +199,7 @@ def _written(
         if left_over == store.leftovers
         else {"leftovers": write_document(store.path, "leftovers", list(map(encode, left_over)))}
     )
+    aside, counts = add_left_out(store.path, old, left_out)
     manifest = replace(
         old,
         snapshot=old.snapshot + 1,
@@ -199,13 +207,14 @@ def _written(
         assertions=facts.pop("assertions"),
         tables=tables,
         documents={
-            **{name: file for name, file in old.documents.items() if name != ASIDE},
+            **{name: file for name, file in old.documents.items() if name != ASIDE and not name.startswith(LEFT_OUT)},
             "index": write_document(store.path, "index", document),
             **told,
             **aside_document(store.path, asides),
+            **aside,
         },
         certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
-        facts=facts,
+        facts=facts | counts,
         before=keep(store.path, old),
     )
     write_manifest(store.path, manifest)

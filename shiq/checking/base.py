@@ -66,7 +66,7 @@ class Sized(Protocol):
 class Batch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
     deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted and lies outside
-    SHIQ(D)."""
+    SHIQ(D); ``left_out``: each line, triple or assertion that is left out, as it stands."""
 
     insertions: ABox
     deletions: ABox
@@ -76,6 +76,7 @@ class Batch:
     deleted_at: Places = nowhere
     left_at: LeftAt = nothing_left
     unsaid: frozenset[Assertion] = frozenset()
+    left_out: Sequence[Iterable[Leftover]] = ()
 
 
 @dataclass(frozen=True)

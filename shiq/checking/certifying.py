@@ -293,7 +293,7 @@ def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
         )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
-    return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a"))
+    return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a", keeps_left_out=True))
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:

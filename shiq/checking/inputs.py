@@ -14,6 +14,7 @@ from shiq.checking.options import ASK, Options
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.errors import InputError
+from shiq.left_out import Spool, of_data
 from shiq.model import (
     Assertion,
     DataPropertyAssertion,
@@ -43,7 +44,7 @@ def sources_of(given: object) -> list[object]:
 def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
     """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
     reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed)
-    return replace(reading, places=nowhere, left_at=nothing_left)
+    return replace(reading, places=nowhere, left_at=nothing_left, left_out=())
 
 
 def catalog_of(options: Options) -> Catalog | None:
@@ -51,9 +52,11 @@ def catalog_of(options: Options) -> Catalog | None:
     return None if options.catalog is None else read_catalog(options.catalog)
 
 
-def assertions_of(sources: list[object], ontology: Reading, options: Options, scope: str) -> Reading:
+def assertions_of(
+    sources: list[object], ontology: Reading, options: Options, scope: str, *, keeps_left_out: bool = False
+) -> Reading:
     """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps blank nodes of different
-    inputs apart."""
+    inputs apart. ``keeps_left_out``: of a base too."""
     reading = Reading()
     if sources:
         reading = read_assertions(
@@ -66,7 +69,9 @@ def assertions_of(sources: list[object], ontology: Reading, options: Options, sc
             catalog=catalog_of(options),
         )
     if scope == "a":
-        reading = replace(reading, places=nowhere, left_at=nothing_left)  # the columns of a base need not be held on to
+        # The columns of a base need not be held on to.
+        left_out = Spool(of_data(reading.left_out)) if keeps_left_out else ()
+        reading = replace(reading, places=nowhere, left_at=nothing_left, left_out=left_out)
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):
@@ -93,6 +98,7 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
         removed.places,
         added.left_at,
         unsaid & held,
+        (added.left_out, (replace(x, message=f"a deletion: {x.message}") for x in removed.left_out), aside),
     )
 
 

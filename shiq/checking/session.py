@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from shiq.checking.deciding import (
 from shiq.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
 from shiq.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
 from shiq.errors import StoreError
+from shiq.left_out import Spool, of_data
 from shiq.model import TBox
 from shiq.place import Place
 from shiq.result import Result
@@ -82,12 +85,14 @@ class Session:
         options: Options | None = None,
         commit: bool = False,
         before_commit: Approval | None = None,
+        named: Callable[[str], str] = str,
         **settings: Any,
     ) -> Result:
         """Checks one batch against what the store holds now, also where another process has committed since the last check
         (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
-        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop.
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
+        ``named``: what the caller calls a source, where that is another name.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
         again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
@@ -138,10 +143,21 @@ class Session:
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
-        return result if asides is None else self._commit(read[0], result, options, clock, asides)
+        return result if asides is None else self._commit(read[0], result, options, clock, asides, named)
 
-    def _commit(self, batch: Batch, result: Result, options: Options, clock: Clock, asides: Collection[Aside]) -> Result:
+    def _commit(
+        self,
+        batch: Batch,
+        result: Result,
+        options: Options,
+        clock: Clock,
+        asides: Collection[Aside],
+        named: Callable[[str], str],
+    ) -> Result:
         store = load(STORE)
+        left_out = Spool(
+            replace(x, source=named(x.source), message=named(x.message)) for x in of_data(chain.from_iterable(batch.left_out))
+        )
         opened, self._store = self._store, None
         self._forget()
         try:
@@ -154,7 +170,8 @@ class Session:
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
-                leftovers=_outside_now(opened.data_leftovers, batch),
+                leftovers=_told(_outside_now(opened.data_leftovers, batch), left_out, options),
+                left_out=left_out,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -251,6 +268,24 @@ def _outside_now(held: tuple[Leftover, ...], batch: Batch) -> tuple[Leftover, ..
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}
     return (*kept, *(replace(x, known="", lapsed="") for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said)))
+
+
+def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options) -> tuple[Leftover, ...]:
+    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no check asks about it again."""
+    found = Counter[tuple[str, str]]()
+    for leftover in left_out:
+        who = "" if leftover.kind in options.allow else options.known.marked((leftover,))[0].known or "who committed it"
+        found[leftover.kind, who] += leftover.number
+    told = list(held)
+    for (kind, who), number in sorted(found.items()):
+        now = Leftover(kind, _COMMITTED, hint="`shiq export --aside` prints it", agreed=not who, known=who, count=number)
+        before = next((i for i, x in enumerate(told) if replace(x, count=number) == now), len(told))
+        told[before : before + 1] = [replace(now, count=number + sum(x.count for x in told[before : before + 1]))]
+    return tuple(told)
+
+
+#: What is told of the base for what batches left out.
+_COMMITTED = "left out of batches that were committed"
 
 
 def _given(abox: ABox) -> list[object]:

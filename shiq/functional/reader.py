@@ -77,6 +77,7 @@ class Document:
     axioms: tuple[tuple[int, Axiom], ...] = ()
     assertions: tuple[tuple[int, Assertion], ...] = ()
     leftovers: tuple[Leftover, ...] = ()
+    left_out: tuple[Leftover, ...] = ()
     ledger: Mapping[str, int] = field(default_factory=Counter)
     signature: Signature = field(default_factory=Signature)
     iri: str = ""
@@ -115,6 +116,7 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
         tbox=TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
         abox=abox_of(assertion for _, assertion in document.assertions),
         leftovers=document.leftovers,
+        left_out=document.left_out,
         ledger=document.ledger,
         sources=(source,),
         labels=labelled(document.labels, document.signature),
@@ -163,6 +165,7 @@ class _Reader:
         self.of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
         self.properties: dict[tuple[str, str], tuple[int, int]] = {}
         self.leftovers: dict[tuple[str, str], Leftover] = {}
+        self.left_out: list[Leftover] = []
         self.ledger: Counter[str] = Counter()
 
     # --- tokens ---
@@ -390,13 +393,14 @@ class _Reader:
         """Counts it; equal ones are one row, so that a prefix missing in a million axioms is told once."""
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
+        text = self.text[start : end or self._end_of_line(start)]
+        found = Leftover(refused.kind, refused.message, self.source, self._line(start), text, refused.hint)
+        self.left_out.append(found)
         if key in self.leftovers:
             self.leftovers[key] = replace(self.leftovers[key], count=self.leftovers[key].count + 1)
             return
-        line = self._line(start)
-        where = f" (line {refused_line})" if refused_line > line else ""
-        text = _short(self.text[start : end or self._end_of_line(start)])
-        self.leftovers[key] = Leftover(refused.kind, refused.message + where, self.source, line, text, refused.hint)
+        where = f" (line {refused_line})" if refused_line > found.line else ""
+        self.leftovers[key] = replace(found, message=refused.message + where, text=_short(text))
 
     def _end_of_line(self, offset: int) -> int:
         found = self.text.find("\n", offset)
@@ -419,6 +423,7 @@ class _Reader:
             tuple(self.axioms),
             tuple(self.assertions),
             tuple(self.leftovers.values()),
+            tuple(self.left_out),
             self.ledger,
             Signature(**names) | signature_of(axiom for _, axiom in self.axioms),
             iri=self.header[0] if self.header else "",

@@ -28,13 +28,15 @@ V = TypeVar("V", bound=Axiom | Assertion)
 
 @dataclass
 class Accounts:
-    """``ledger``: buckets of what is not a triple of the graph, which keeps its own."""
+    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``: the rows that make up one thing
+    that is left out."""
 
     triples: Triples
     graph: Graph
     expressions: Expressions
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
+    parts: dict[Leftover, list[int]] = field(default_factory=dict)
     _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
 
     def settle(self, stated: Iterable[Stated[V]], mapped: Sequence[Mapped[V]], bucket: str, findings: Findings) -> None:
@@ -71,13 +73,14 @@ class Accounts:
             else:
                 said = (value,) if kind in LEAVING_OUT else ()
                 of = 1 if i else max(count, 1)
-                self.leftovers.append(Leftover(kind, message, *place, _text(value), hint, of, said=said, items=1))
+                self.leftovers.append(Leftover(kind, message, *place, short(whole_text(value)), hint, of, said=said, items=1))
 
     def fail(self, main: int, finding: Finding) -> None:
         """A main triple that gives nothing: it and what hangs on it go where the finding says."""
         kind, message, hint = finding
-        count = self.graph.assign(self.graph.reachable(main), f"leftover:{kind}")
-        self.leave(kind, message, main, hint, max(count, 1), 1)
+        reached = list(self.graph.reachable(main))
+        count = self.graph.assign(reached, f"leftover:{kind}")
+        self.leave(kind, message, main, hint, max(count, 1), 1, reached)
 
     def tell(self, problem: Problem) -> None:
         """What is to be known of the kinds of a name."""
@@ -98,17 +101,27 @@ class Accounts:
                 self.ledger["leftover:punning"] += 1
                 self.ledger["annotation"] -= 1
 
-    def leave(self, kind: str, message: str, index: int, hint: str = "", count: int = 1, items: int = 0) -> None:
-        """A leftover at triple ``index`` of the graph."""
-        row = self.graph.rows[index]
-        self.leftovers.append(self.triples.leftover(kind, message, row, hint=hint, count=count, items=items))
+    def leave(
+        self, kind: str, message: str, index: int, hint: str = "", count: int = 1, items: int = 0, parts: Sequence[int] = ()
+    ) -> None:
+        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up, if it is not this one alone."""
+        rows = self.graph.rows
+        made = self.triples.leftover(kind, message, rows[index], hint=hint, count=count, items=items)
+        self.leftovers.append(made)
+        if len(parts) > 1:
+            self.parts[made] = [rows[i] for i in parts]
+
+    def values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
+        """The leftovers that are about axioms and assertions, with these."""
+        for (value, _), at in self._told.items():
+            yield self.leftovers[at], value
 
 
-def _text(value: Axiom | Assertion) -> str:
+def whole_text(value: Axiom | Assertion) -> str:
     try:
-        return short(axiom_text(value))
+        return axiom_text(value)
     except ValueError:
-        return short(repr(value))
+        return repr(value)
 
 
 def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:

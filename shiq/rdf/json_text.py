@@ -151,7 +151,7 @@ class _Document:
     contexts: int = 0
 
     def reject(self, message: str, text: str) -> None:
-        self.rejects.add(message, self.lines.get(text, 0), short(text))
+        self.rejects.add(message, self.lines.get(text, 0), text)
 
     # --- JSON -------------------------------------------------------------------------------------
 

@@ -61,8 +61,9 @@ class Stated(Generic[V]):
 @dataclass
 class Loaded:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
-    leftover for each if nothing answers it; ``ledger``: what is accounted for already; ``labels``: as `Document.labels`;
-    ``of_annotations``: as `Document.of_annotations`, with the source; ``uses``: of properties, other than by triples."""
+    leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
+    is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
+    ``uses``: of properties, other than by triples."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[Stated[Axiom]] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Loaded:
     ontologies: set[str] = field(default_factory=set)
     imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
+    whole: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(default_factory=list)
     rewritten: list[Rewritten] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
@@ -216,8 +218,10 @@ def _triples(
 
 
 def _account(rejects: Rejects, loaded: Loaded) -> None:
-    loaded.leftovers += rejects.leftovers()
     if rejects.total:
+        told = rejects.leftovers()
+        loaded.leftovers += told
+        loaded.whole.append((told, rejects.whole))
         loaded.ledger["leftover:malformed"] += rejects.total
 
 
@@ -246,6 +250,7 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
         del counts[key]
     loaded.ledger.update(counts)
     _leftovers(document.leftovers, loaded)
+    loaded.whole.append((document.leftovers, document.left_out))
 
 
 def _annotations(document: Document, name: str, loaded: Loaded) -> int:
@@ -337,6 +342,7 @@ def _reading(reading: Reading, name: str, loaded: Loaded) -> None:
     counts.pop("leftover:missing-import", None)
     loaded.ledger.update(counts)
     _leftovers((leftover for leftover in reading.leftovers if leftover.kind != "undeclared"), loaded)
+    loaded.whole.append((reading.leftovers, reading.left_out))
 
 
 def _leftovers(leftovers: Iterable[Leftover], loaded: Loaded) -> None:

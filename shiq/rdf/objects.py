@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
-from shiq.rdf.triples import Triples, short
+from shiq.rdf.triples import Triples
 from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, local_name
 from shiq.verdict import Leftover
 
@@ -101,7 +101,7 @@ def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects:
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
             graph_name = _rdflib_graph(row[3:], label)
         except RefusedTermError as error:
-            rejects.add(str(error), text=short(" ".join(map(repr, row[:3]))))
+            rejects.add(str(error), text=" ".join(map(repr, row[:3])))
             continue
         if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
             value = _restored(value)
@@ -189,7 +189,7 @@ def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, reject
         try:
             add_quad(quad, 0)
         except RefusedTermError as error:
-            rejects.add(str(error), text=short(str(quad)))
+            rejects.add(str(error), text=str(quad))
             continue
         value = triples.terms[triples.object[-1]]
         if keeps_values and isinstance(value, Literal) and value.datatype in OXIGRAPH_REWRITES:

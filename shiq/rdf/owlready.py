@@ -21,7 +21,7 @@ from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.objects import RDFLIB_REWRITES, checked_iri, checked_literal
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError
-from shiq.rdf.triples import Term, Triples, short, triple_text
+from shiq.rdf.triples import Term, Triples, triple_text
 from shiq.rdf.vocabulary import ANNOTATIONS, IMPORTS, ONTOLOGY, TYPE, local_name
 from shiq.verdict import Leftover
 
@@ -60,7 +60,7 @@ def read_owlready(value: Any, name: str, triples: Triples, label: Labels, reject
             try:
                 triples.add(*_triple(row, ontology.world._unabbreviate, label))
             except RefusedTermError as error:
-                rejects.add(str(error), text=short(repr(row)))
+                rejects.add(str(error), text=repr(row))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
             leftovers += _lost(ontology, triples, begun, name, untouched, reread)
     return leftovers

@@ -31,6 +31,7 @@ from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import build_graph
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.kinds import find_kinds
+from shiq.rdf.left_out import LeftOut
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
 from shiq.rdf.places import LeftPlaces, ReadPlaces
@@ -238,7 +239,7 @@ class _Reader:
                     kind = "without-effect"
                     for i in group:
                         graph.bucket[i] = f"leftover:{kind}"
-                accounts.leave(kind, message, group[0], count=count, items=1)
+                accounts.leave(kind, message, group[0], count=count, items=1, parts=group)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
         places = ReadPlaces(
@@ -248,6 +249,9 @@ class _Reader:
             {item.value: (Place(item.source, item.line),) for item in self.loaded.assertions},
         )
         left = (*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers)
+        held = frozenset(values).difference(value for value, _, _ in reported)
+        # What is said with a name that the TBox does not know is in A.
+        of_a = {id(x) for x in bulk.leftovers if x.kind == "undeclared"} | {id(x) for x, v in accounts.values() if v in held}
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
             counts.update(ledger)
@@ -260,6 +264,7 @@ class _Reader:
             self.ontologies,
             places=places,
             left_at=LeftPlaces(self.triples, left),
+            left_out=LeftOut(self.triples, left, self.loaded.whole, accounts, of_a),
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from shiq.left_out import Spool
 from shiq.rdf.triples import short
 from shiq.verdict import Leftover
 
@@ -13,17 +14,20 @@ MOST_SHOWN = 1000
 
 @dataclass
 class Rejects:
-    """The malformed lines of one source; ``total`` counts all."""
+    """The malformed lines of one source; ``total`` counts all, ``whole`` has all, as they stand."""
 
     source: str
     total: int = 0
     shown: list[Leftover] = field(default_factory=list)
+    whole: Spool = field(default_factory=Spool)
     unsure: int = 0  # of them, those that do not even look like a triple
 
     def add(self, message: str, line: int = 0, text: str = "", hint: str = "") -> None:
         self.total += 1
+        found = Leftover("malformed", message, self.source, line, text.strip(), hint)
+        self.whole.add(found)
         if self.total <= MOST_SHOWN:
-            self.shown.append(Leftover("malformed", message, self.source, line, short(text.strip()), hint))
+            self.shown.append(replace(found, text=short(found.text)))
 
     def leftovers(self) -> list[Leftover]:
         hidden = self.total - len(self.shown)

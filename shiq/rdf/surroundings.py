@@ -82,7 +82,9 @@ def _reified(graph: Graph, triples: Triples, main: int, found: Surroundings) -> 
     if not isinstance(source, str) or not isinstance(predicate, str) or predicate.startswith("_:") or value is None:
         count = graph.assign(indexes, "leftover:malformed")
         message = "an annotated axiom needs one annotatedSource, one annotatedProperty and one annotatedTarget"
-        found.leftovers.append(triples.leftover("malformed", message, graph.rows[main], count=count))
+        found.leftovers.append(
+            triples.leftover("malformed", message, graph.rows[main], count=count, rows=[graph.rows[i] for i in indexes])
+        )
     elif graph.objects[main] == OWL + "Annotation":
         graph.assign(indexes, "annotation")
     else:

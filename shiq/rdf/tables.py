@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from shiq.errors import InputError
 from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
-from shiq.rdf.rejects import MOST_SHOWN, Rejects
+from shiq.rdf.rejects import Rejects
 from shiq.rdf.triples import Triples, short
 from shiq.sources import TableKind, TableSource
 from shiq.verdict import Leftover
@@ -66,20 +66,15 @@ def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Re
     except InputError:
         if not bad.total:
             raise
-    name_problems(bad, terms)
     for row in range(begun, len(triples)):
         at = triples.line[row] - 1
         triples.line[row] = numbers[at]
         if keys[at]:
             triples.keys[row] = str(keys[at])
-    for found in bad.leftovers():
-        if not found.line:
-            rejects.total += found.count
-            continue
-        key = f"row key {keys[found.line - 1]}" if keys[found.line - 1] else ""
-        rejects.total += 1
-        if rejects.total <= MOST_SHOWN:
-            rejects.shown.append(replace(found, line=numbers[found.line - 1], hint=key))
+    for found in bad.whole:
+        at = found.line - 1
+        key = f"row key {keys[at]}" if keys[at] else ""
+        rejects.add(_problem(terms[at]) or found.message, numbers[at], found.text, key)
 
 
 def _texts(values: Sequence[Any]) -> list[str | None]:

@@ -29,7 +29,7 @@ class Triples:
 
     ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
     row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
-    rows. ``told``: the rows that leftovers stand for, where these are several."""
+    rows. ``told``: the rows that leftovers stand for, where these are several, or too long to be shown."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
@@ -125,8 +125,12 @@ class Triples:
 
     def text(self, row: int) -> str:
         """The triple as an N-Triples line, shortened where long."""
-        subject, predicate, value = (self.terms[column[row]] for column in (self.subject, self.predicate, self.object))
-        return triple_text(subject, predicate, value)
+        return short(self.whole_text(row))
+
+    def whole_text(self, row: int, graph: str = "") -> str:
+        """The triple as an N-Triples line, or in its ``graph`` as one of N-Quads."""
+        parts = (shown(self.terms[column[row]]) for column in (self.subject, self.predicate, self.object))
+        return " ".join((*parts, graph, ".") if graph else (*parts, "."))
 
     def leftover(
         self,
@@ -144,6 +148,8 @@ class Triples:
         made = Leftover(kind, message, source, line, self.text(row), hint, count, items=items)
         if len(rows) > 1:
             self.told.setdefault(made, []).extend(rows)
+        elif len(made.text) == LONGEST_TEXT:
+            self.told[made] = [row]
         return made
 
 

@@ -170,7 +170,9 @@ def _read_parts(source: FileSource, triples: Triples, add: Callable[[ox.Quad, in
             for message, number, text in errors:
                 rejects.add(message, number, text)
         if rejects.total >= _MOST_ERRORS:
-            rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", line)
+            last = max(line, rejects.shown[-1].line + 1)
+            rest = b"\n".join(data.split(b"\n")[last - 1 :]).decode("utf-8", "backslashreplace")
+            rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", last, rest)
             return
         line += part.count(b"\n")
 

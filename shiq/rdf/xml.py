@@ -45,7 +45,7 @@ def read_xml(
         parser.Parse(data, True)
     except expat.ExpatError as error:
         message = expat.errors.messages.get(error.code, str(error))
-        rejects.add(f"not well-formed XML: {message}", error.lineno, _line_at(data, parser.ErrorByteIndex))
+        rejects.add(f"not well-formed XML: {message}", error.lineno, _from_line(data, parser.ErrorByteIndex))
         if len(triples) == begun:
             raise InputError(
                 f"{source.name}, line {error.lineno}: not well-formed XML, and no triple before it: {message}",
@@ -166,6 +166,11 @@ class _Document:
     def _not_standalone(self) -> int:
         self._refers_outside = True  # said where its DOCTYPE has been read
         return 1
+
+
+def _from_line(data: bytes, at: int) -> str:
+    """All from the line around byte ``at`` on: none of it is read."""
+    return data[data.rfind(b"\n", 0, at) + 1 :].decode("utf-8", "backslashreplace")
 
 
 def _line_at(data: bytes, at: int) -> str:
