@@ -55,6 +55,11 @@ def of_data(left: Iterable[Leftover]) -> Iterator[Leftover]:
     return (leftover for leftover in left if leftover.kind not in _NO_DATA and not leftover.said)
 
 
+def of_summaries(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
+    """The same where only ``leftovers`` are at hand. What is said with a name that the TBox does not know is in A."""
+    return (leftover for leftover in of_data(leftovers) if leftover.kind != "undeclared")
+
+
 def unkept(leftover: Leftover) -> int:
     """How many lines, axioms or assertions it only counts, or does not give as they stand."""
     if leftover.number > 1:

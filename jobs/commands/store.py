@@ -14,7 +14,7 @@ from jobs.commands.running import write_json
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 @snapshot_option
 @click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
-@click.option("--aside", is_flag=True, help="What was left out when the data was read, with its place and why, instead.")
+@click.option("--aside", is_flag=True, help="What was left out when data was read, with its place and why, instead.")
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened

@@ -41,7 +41,7 @@ from jobs.store.snapshots import SNAPSHOTS, keep, kept
 from jobs.store.values import encode
 from shiq.aside import Aside
 from shiq.errors import StoreError
-from shiq.left_out import of_data
+from shiq.left_out import of_summaries
 from shiq.model import TBox
 from shiq.verdict import Leftover
 
@@ -112,7 +112,7 @@ class Rebuild:
         manifest = self.unfinished(tables, counts)
         facts = {name: fact for name, fact in manifest.facts.items() if name != "assertions"}
         if left_out is None:
-            left_out = () if self.old and self.keeps else (x for x in of_data(of_a) if x.kind != "undeclared")
+            left_out = () if self.old and self.keeps else of_summaries(of_a)
         files, told = add_left_out(path, self.old if self.keeps else None, left_out)
         manifest = replace(
             manifest,

@@ -63,6 +63,7 @@ from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
 from shiq.errors import OperationalError
+from shiq.left_out import of_summaries
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.reading import Reading
 from shiq.roles import Role, RoleBox, role_box
@@ -263,7 +264,15 @@ class _Build:
             return built
         committed = {name: commit_parts(self.rebuild.path, name, files) for name, files in tables.items()}
         document, left_over = _document(indexed, labels), leftovers(found)
-        self.rebuild.finish(committed, document, counts, leftovers=left_over, certificate=certificate, asides=self.asides).close()
+        self.rebuild.finish(
+            committed,
+            document,
+            counts,
+            leftovers=left_over,
+            certificate=certificate,
+            asides=self.asides,
+            left_out=of_summaries(found.leftovers),
+        ).close()
         stages.begin("")
         return built
 
