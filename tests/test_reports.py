@@ -344,8 +344,11 @@ def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
 
 
 def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None:
-    (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('chases', 'chasse')}this is no triple\n")
-    gated = ("gate", "--store", folder / "kg", "--insert", folder / "odd.nt", "-q", "--mode", "split")
+    """A rule in the TBox leaves every check of the store open, whatever the batch is."""
+    (folder / "rule.ttl").write_text(f"{TBOX}[] a <http://www.w3.org/2003/11/swrl#Imp> .")
+    assert shiq("index", "--tbox", folder / "rule.ttl", "--store", folder / "open", folder / "base.nt", "-q")[0] == 3
+    (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('rex', 'max')}this is no triple\n")
+    gated = ("gate", "--store", folder / "open", "--insert", folder / "odd.nt", "-q", "--mode", "split")
     code, text, _ = shiq(*gated, "--report", folder / "gate.json")
     assert code == 3 and "none of its 3 lines is accepted" in text and f"{folder}/odd.nt:3: not a triple" in text
     assert "the batch was refused" not in text and f"{folder}/odd.nt:1" not in text

@@ -8,8 +8,8 @@ from typing import Final
 
 from jobs.reports.report import Contradiction, Fact, Report
 from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
-from jobs.text.amounts import count
 from jobs.visible import visible
+from shiq.amounts import count
 from shiq.explanation import Labels, manchester
 
 #: Causes in the table, causes with a sample, rows of other tables, characters of one piece.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
-from jobs.text.amounts import count
+from shiq.amounts import count
 from shiq.verdict import KINDS, Verdict
 
 #: What the buckets of the ledger are called.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from jobs.gate import REFUSED, WITH_THE_BATCH, Gated, SetAside
 from jobs.gate.known import Known
 from jobs.gate.waivers import INFO, Judgement
-from jobs.text.amounts import count
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
+from shiq.amounts import count
 
 
 def gated_text(gated: Gated, *, verbose: bool = False) -> str:

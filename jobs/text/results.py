@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from jobs.text.amounts import count
+from shiq.amounts import count
 from shiq.conflict import Conflict
 from shiq.place import Place
 from shiq.result import Evidence, Result, Statistics
@@ -200,7 +200,7 @@ def _sent(evidence: Evidence) -> list[str]:
     if not sent.get("questions"):
         return []
     return [
-        f"{sent['questions']:,} questions to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
+        f"{count(sent['questions'], 'question')} to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
         + (f"{sent['axioms_parsed']:,} seen to be read" if sent["axioms_parsed"] else "how many it read it does not say")
     ]
 

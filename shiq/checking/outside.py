@@ -16,6 +16,7 @@ from abox_ops.blame import Blame
 from abox_ops.decide import Decider
 from abox_ops.raw_conflict import RawConflict
 from abox_ops.whole import question
+from shiq.amounts import count as count_of
 from shiq.checking.base import Base, Batch, Found
 from shiq.checking.inputs import OUT_OF_REACH, OUTSIDE, is_outside, less, vocabulary_of
 from shiq.checking.options import ASK, Options
@@ -115,7 +116,8 @@ class _Whole:
         if self.decider.progress:
             self.decider.progress("asking HermiT about the whole", 0, 0)
         answer = self.ask(self.axioms, everything)
-        asked = f"HermiT was asked about the whole, {len(self.axioms):,} axioms and {len(everything):,} assertions, for {about}"
+        whole = f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
+        asked = f"HermiT was asked about the whole, {whole}, for {about}"
         if answer.verdict is Verdict.UNDETERMINED:
             is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))
             way_out = "more --timeout or --heap may help, " if is_short else ""

@@ -8,7 +8,7 @@ from jobs.pages import escaped
 from jobs.reports.html.pieces import CHARACTERS, ELSEWHERE, FACTS, axioms, facts, section, short
 from jobs.reports.report import Contradiction, Report
 from jobs.reports.words import RULES
-from jobs.text.amounts import count
+from shiq.amounts import count
 from shiq.explanation import Group, Labels
 from shiq.explanation.parsed import line_of, term_of
 

@@ -9,7 +9,7 @@ from jobs.reports.html.causes import shown
 from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, iris_in, narrow, said, section, short, term, with_names
 from jobs.reports.report import Left, Report, SetAside
 from jobs.reports.words import in_plain_words
-from jobs.text.amounts import count
+from shiq.amounts import count
 from shiq.explanation import Labels, manchester
 
 
