@@ -11,6 +11,7 @@ Direction: over-approximates; an axiom that is left out is in no justification.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shiq.model import (
@@ -71,11 +72,20 @@ def relevant(axioms: Sequence[Axiom], values: Iterable[object]) -> list[Axiom]:
 
     Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
     """
-    return [axioms[i] for i in reached(axioms, names_of(values))]
+    return [axioms[i] for i in reached(axioms, names_of(values)).places]
 
 
-def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> list[int]:
-    """The places of the axioms that can say anything about data in ``vocabulary`` (IRIs of classes and properties), ascending.
+@dataclass(frozen=True)
+class Reach:
+    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data in these names reaches no more;
+    what data in others reaches as well is reached from all these names."""
+
+    places: tuple[int, ...]
+    names: frozenset[str]
+
+
+def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> Reach:
+    """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and properties).
 
     The others hold once all other names are empty, whatever the domain and wherever the individuals are: so a model of those
     reached and of the data, with other names emptied, is one of all.
@@ -89,7 +99,7 @@ def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> list[int]:
         for i in open_:
             (left if _is_local(axioms[i], names) else taken).append(i)
         if not taken:
-            return sorted(inside)
+            return Reach(tuple(sorted(inside)), frozenset(names))
         inside.update(taken)
         open_ = left
         for i in taken:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from shiq import Result, check_insertions
 from shiq.check import certify, certify_store, index, open_store
+from shiq.checking import outside
+from shiq.model import Axiom
+from simplify import locality
+from simplify.locality import Reach
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
 
@@ -115,6 +120,47 @@ def test_a_tbox_without_data_is_asked_about_once(tmp_path: Path, fail_on: list[s
     assert sum("HermiT was asked" in note for note in found.evidence.notes) == 1
     none = written(tmp_path, "n", "SubClassOf(owl:Thing ObjectOneOf(:p :q)) DisjointClasses(ObjectOneOf(:p :q) owl:Thing)")
     assert certify([none], fail_on=fail_on).verdict.value == "inconsistent"
+
+
+def test_what_the_data_reaches_is_worked_out_once_for_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And for each batch with names beyond those; where nothing is outside, never."""
+    worked_out: list[frozenset[str]] = []
+
+    def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> Reach:
+        worked_out.append(frozenset(vocabulary))
+        return locality.reached(axioms, vocabulary)
+
+    monkeypatch.setattr(outside, "reached", reached)
+    chain = (
+        "SubObjectPropertyOf(ObjectPropertyChain(:r :s) :t) ObjectPropertyRange(:t :R) DisjointClasses(:R :D) SubClassOf(:A :B)"
+    )
+    files = (
+        written(tmp_path, "t", f"{chain} SubClassOf(:A :B)"),
+        written(tmp_path, "a", "ClassAssertion(:A :a) ObjectPropertyAssertion(:r :a :b)"),
+    )
+    index(*files, tmp_path / "kg")
+    known, new = written(tmp_path, "i", "ClassAssertion(:B :b)"), written(tmp_path, "j", "ObjectPropertyAssertion(:s :b :c)")
+    refuted = written(tmp_path, "k", "ObjectPropertyAssertion(:s :b :c) ClassAssertion(:D :c)")
+    with open_store(tmp_path / "kg") as session:
+        worked_out.clear()
+        for batch, verdict, times in (
+            (known, "consistent", 1),
+            (known, "consistent", 1),
+            (new, "consistent", 2),
+            (refuted, "inconsistent", 3),
+            (known, "consistent", 3),
+            (new, "consistent", 3),
+        ):
+            assert session.check(batch, explain_seconds=0).verdict.value == verdict
+            assert len(worked_out) == times
+        assert session.check(new, commit=True).committed == 2
+        assert session.check(refuted, explain_seconds=0).verdict.value == "inconsistent"
+        assert len(worked_out) == 5
+    plain = written(tmp_path, "t", "SubClassOf(:A :B) DisjointClasses(:A :D)"), written(tmp_path, "a", "ClassAssertion(:A :a)")
+    index(*plain, tmp_path / "plain")
+    with open_store(tmp_path / "plain") as session:
+        assert session.check(written(tmp_path, "i", "ClassAssertion(:D :b)")).verdict.value == "consistent"
+    assert len(worked_out) == 5
 
 
 def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from shiq import check_insertions
 from shiq.functional.reader import parse_functional
 from shiq.functional.writer import ontology_text
 from shiq.reasoner.hermit import HermitReasoner
+from simplify.locality import names_of, reached
 from tests.outside_random import random_owl
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
@@ -43,6 +44,19 @@ def test_no_verdict_differs_in_reach_or_out_of_reach(tmp_path: Path, hermit: Her
         was_asked = any("HermiT was asked" in note for note in found.evidence.notes)
         met.add((found.verdict.value, "asked" if was_asked else "far" if is_far else "inside"))
     assert len(met) >= 5
+
+
+def test_what_is_reached_goes_on_from_what_was() -> None:
+    """As from scratch, for the names of T, A and A⁺ in two lots."""
+    met = set()
+    for seed in range(300):
+        axioms, base, batch = random_owl(seed)
+        first, second = names_of(base[:2]), names_of(batch[:1])
+        before, whole = reached(axioms, first), reached(axioms, first | second)
+        more = second - before.names
+        assert (reached(axioms, before.names | more) if more else before).places == whole.places, seed
+        met.add((bool(more), before.places != whole.places, len(whole.places) < len(axioms)))
+    assert len(met) >= 4, met
 
 
 #: Where HermiT 1.3.8 (or 1.4.3) is wrong about what is written, decided by hand; as a whole question it is right.

@@ -16,6 +16,7 @@ from shiq.model import Assertion, TBox
 from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
 from shiq.result import PulledIn, Undecided
 from shiq.verdict import Leftover, Verdict
+from simplify.locality import Reach
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Base:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
     a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
     labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
-    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more."""
+    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more; ``reach``: what of T
+    was reached, kept for as long as T and A are the same (`shiq.checking.outside`)."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -35,6 +37,7 @@ class Base:
     snapshot: int = 0
     assertions: Callable[[], Iterable[Assertion]] | None = tuple
     vocabulary: Callable[[], frozenset[str]] = frozenset
+    reach: dict[object, Reach] = field(default_factory=dict)
 
     @property
     def is_certified(self) -> bool:

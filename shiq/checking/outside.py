@@ -25,11 +25,14 @@ from shiq.model import Assertion, Axiom
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import OPAQUE, Answer, Sending
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
-from simplify.locality import names_of, reached
+from simplify.locality import Reach, names_of, reached
 from simplify.paths import Irregular
 
 #: Seconds for the whole question where no time-out is given.
 SECONDS = 600.0
+
+#: For that many vocabularies of batches what they reach is kept.
+KEPT_REACHES = 32
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,7 @@ def with_outside(
     axioms = tuple(dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom)))
     assertions = [v for x in (*of_base, *leftovers) if is_outside(x) for v in x.said if not isinstance(v, Axiom)]
     everything = (*base.tbox.axioms, *axioms)
-    vocabulary = base.vocabulary() | vocabulary_of(batch.insertions) | names_of(assertions)
-    places = reached(everything, vocabulary)
+    places = _reached(base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)).places
     within = frozenset(everything[i] for i in places if i >= len(base.tbox.axioms))
     of_base = [_told(x, within) for x in of_base]
     of_batch = [_told(x, within) for x in leftovers]
@@ -73,6 +75,23 @@ def with_outside(
     whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
     settled = () if OUTSIDE in options.fail_on else open_
     return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)))
+
+
+def _reached(base: Base, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
+    """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are outside."""
+    everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
+    if key not in base.reach:
+        base.reach[key] = reached(everything, base.vocabulary())
+    known = base.reach[key]
+    more = names - known.names
+    if not more:
+        return known
+    further = (*key, more)
+    if further not in base.reach:
+        if len(base.reach) >= KEPT_REACHES:
+            base.reach.clear()
+        base.reach[further] = reached(everything, known.names | more)
+    return base.reach[further]
 
 
 def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:

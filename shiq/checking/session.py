@@ -33,6 +33,7 @@ from shiq.model import TBox
 from shiq.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
+from simplify.locality import Reach
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
@@ -51,6 +52,7 @@ class Session:
         self._store: Any = load(STORE).open_store(path, snapshot)
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
+        self._reach: dict[object, Reach] = {}
 
     def __enter__(self) -> Session:
         return self
@@ -241,6 +243,7 @@ class Session:
             if isinstance(known, Distributed):
                 known.close()
         self._knowledge_bases.clear()
+        self._reach.clear()
 
     def _base(self, options: Options) -> Base:
         begun(options)
@@ -260,6 +263,7 @@ class Session:
             self._store.snapshot,
             self._store.export,
             self._store.vocabulary,
+            self._reach,
         )
 
 
