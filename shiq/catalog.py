@@ -127,8 +127,16 @@ def read_catalog(path: str | os.PathLike[str]) -> Catalog:
 
 def _json(name: str, folder: Path, data: bytes) -> Catalog:
     remedy = 'Write {"http://example.org/onto": "onto.owl"}, or {"file": "onto.owl", "sha256": "…"} for the name.'
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+            raise InputError(f"the catalog {name} has {twice!r} twice", "Keep one of the two.")
+        return found
+
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the catalog {name} is not JSON: {error}", remedy) from error
     return Catalog(name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()})

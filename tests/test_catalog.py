@@ -124,6 +124,20 @@ def test_a_hash_holds_a_file_fast(folder: Path) -> None:
         catalog.find("http://ex.org/b")
 
 
+@pytest.mark.parametrize("content", ["", "\n# nothing is here yet\n", PREFIXES])
+def test_an_import_is_not_met_by_an_empty_file(folder: Path, content: str) -> None:
+    write(folder / "parts", "b b.ttl", content)
+    with pytest.raises(InputError, match=r"b b\.ttl is imported, but holds no triple"):
+        read_ontology([folder / "a.ttl"], catalog=read_catalog(folder / "catalog-v001.xml"))
+
+
+@pytest.mark.parametrize("entry", ['"b.ttl"', '{"file": "b.ttl"}'])
+def test_a_catalog_that_says_two_things_of_one_iri_is_refused(folder: Path, entry: str) -> None:
+    text = f'{{"http://ex.org/b": "parts/b b.ttl", "http://ex.org/c": {entry}, "http://ex.org/b": {entry}}}'
+    with pytest.raises(InputError, match=r"c\.json has 'http://ex\.org/b' twice"):
+        read_catalog(write(folder, "c.json", text))
+
+
 def test_an_import_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIQ_MAX_DOCUMENT", "100")
     with pytest.raises(InputError, match="too large for an import"):

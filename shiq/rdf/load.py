@@ -129,6 +129,8 @@ def load(
         else:
             _object(source, own, loaded)
         if _is_rdf(source):
+            if i >= len(known) and len(loaded.triples) == begun:
+                raise InputError(f"{source.name} is imported, but holds no triple", "Is it the right file? Fetch it again.")
             loaded.ontologies |= document_iris(loaded.triples, begun)
     raise AssertionError
 
