@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq.checking.certifying import impossible_classes
-from shiq.checking.inputs import empty_tbox
+from shiq.checking.inputs import OUT_OF_REACH, OUTSIDE, empty_tbox, is_outside, vocabulary_of
 from shiq.checking.options import Options
+from shiq.checking.outside import Ahead, ahead
 from shiq.known import Known
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, blocks, known_counts
@@ -29,15 +30,28 @@ BUCKETS = {
 @dataclass(frozen=True, slots=True)
 class Lint:
     """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms); ``axioms``, ``assertions``: distinct
-    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from being `consistent`."""
+    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from being `consistent`; ``asked``:
+    those of ``leftovers`` that a check would ask HermiT about, if there is no ``obstacle``."""
 
     ledger: Mapping[str, int]
     axioms: int
     assertions: int
     leftovers: tuple[Leftover, ...]
-    blocking: tuple[str, ...]
     allowed: tuple[str, ...]
     fail_on: tuple[str, ...]
+    asked: tuple[Leftover, ...] = ()
+    obstacle: str = ""
+
+    @property
+    def in_the_way(self) -> list[Leftover]:
+        """The leftovers that would keep a verdict from being `consistent`, whatever HermiT says."""
+        is_settled = not self.obstacle and OUTSIDE not in self.fail_on
+        settled = set(map(id, self.asked)) if is_settled else set()
+        return [x for x in self.leftovers if id(x) not in settled and blocks(x, self.allowed, self.fail_on)]
+
+    @property
+    def blocking(self) -> list[str]:
+        return sorted({x.kind for x in self.in_the_way})
 
     @property
     def total(self) -> int:
@@ -55,7 +69,9 @@ class Lint:
             "ledger": dict(self.ledger),
             "axioms": self.axioms,
             "assertions": self.assertions,
-            "blocking": list(self.blocking),
+            "blocking": self.blocking,
+            "asked": sum(len(x.said) for x in self.asked),
+            **({"obstacle": self.obstacle} if self.obstacle else {}),
             "allowed": list(self.allowed),
             "fail_on": list(self.fail_on),
             "known": known_counts(self.leftovers),
@@ -91,25 +107,29 @@ def lint(
 
     read = read_ontology(list(ontology), progress=reading)
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
-    assertions = len(read.abox)
+    assertions, vocabulary = len(read.abox), None
     if data:
         own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms}
         facts = read_assertions(list(data), read.tbox.signature, progress=reading, **own)  # type: ignore[arg-type]
         ledger += Counter(facts.ledger)
         leftovers += facts.leftovers
         assertions += len(facts.abox)
+        vocabulary = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
     if classes:
         leftovers += impossible_classes(simplify(read.tbox).clauses, options)
     marked = (known or Known()).marked(leftovers)
-    blocking = sorted({x.kind for x in marked if blocks(x, options.allow, options.fail_on)})
+    found = Ahead(marked)
+    if any(map(is_outside, marked)):
+        found = ahead(read.tbox.axioms, marked, vocabulary, options)
     return Lint(
         dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
         len(read.tbox.axioms),
         assertions,
-        marked,
-        tuple(blocking),
+        found.leftovers,
         tuple(sorted(options.allow)),
         tuple(sorted(options.fail_on)),
+        found.asked,
+        found.obstacle,
     )
 
 
@@ -119,7 +139,7 @@ def lint_text(found: Lint) -> list[str]:
     lines = [f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"]
     for bucket, triples in found.ledger.items():
         kind = bucket.removeprefix("leftover:")
-        rows = [x for x in found.leftovers if x.kind == kind]
+        rows = [x for x in found.leftovers if x.kind == kind or (kind == OUTSIDE and x.kind == OUT_OF_REACH)]
         number = {"axiom": found.axioms, "assertion": found.assertions}.get(bucket, triples)
         if rows and sum(x.count for x in rows) == triples:
             number = sum(x.number for x in rows)
@@ -127,3 +147,13 @@ def lint_text(found: Lint) -> list[str]:
         what = f"{kind}{of_triples}: {KINDS[kind]}" if kind in KINDS else f"{BUCKETS.get(bucket, bucket)}{of_triples}"
         lines.append(f"{number:>{width},} {what}")
     return lines
+
+
+def asked_text(found: Lint) -> list[str]:
+    """What a check would ask HermiT about, for people."""
+    if not found.asked:
+        return []
+    about = f"{sum(len(x.said) for x in found.asked):,} outside SHIQ(D)"
+    if found.obstacle:
+        return ["", f"{about}: HermiT would have to be asked about the whole, and cannot be: {found.obstacle}"]
+    return ["", f"{about}: where the data reaches them a check asks HermiT about the whole (--outside undetermined does not)"]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli import main
+from jobs.lint import lint
 from shiq import Result, check_insertions
 from shiq.check import certify, certify_store, index, open_store
 from shiq.checking import outside
@@ -120,6 +122,37 @@ def test_a_tbox_without_data_is_asked_about_once(tmp_path: Path, fail_on: list[s
     assert sum("HermiT was asked" in note for note in found.evidence.notes) == 1
     none = written(tmp_path, "n", "SubClassOf(owl:Thing ObjectOneOf(:p :q)) DisjointClasses(ObjectOneOf(:p :q) owl:Thing)")
     assert certify([none], fail_on=fail_on).verdict.value == "inconsistent"
+
+
+LINTED = {
+    "asked about": ("SubClassOf(:C ObjectOneOf(:p :q)) SubClassOf(:Z ObjectHasSelf(:r))", [], 0, 1),
+    "failed on": ("SubClassOf(:C ObjectOneOf(:p :q)) SubClassOf(:Z ObjectHasSelf(:r))", ["outside-shiq"], 3, 1),
+    "out of reach": ("SubClassOf(:A :B) SubClassOf(:Z ObjectHasSelf(:r))", [], 0, 0),
+    "out of reach and failed on": ("SubClassOf(:A :B) SubClassOf(:Z ObjectHasSelf(:r))", ["out-of-reach"], 3, 0),
+    "not regular": (
+        "SubObjectPropertyOf(ObjectPropertyChain(:r :s :r) :r) SubClassOf(:C ObjectAllValuesFrom(:r :B))"
+        " SubClassOf(:C ObjectHasValue(:r :p)) SubClassOf(:C ObjectHasValue(:s :p))",
+        [],
+        3,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINTED)
+def test_lint_says_what_a_check_says(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text, fail_on, code, asked = LINTED[name]
+    text += " Declaration(Class(:C))"
+    tbox, data = written(tmp_path, "t", text), written(tmp_path, "a", "ClassAssertion(:C :a)")
+    found = lint([str(tbox)], [str(data)], fail_on=fail_on)
+    assert (found.exit_code, found.to_dict()["asked"]) == (code, asked), found
+    assert bool(found.obstacle) is (name == "not regular")
+    with pytest.raises(SystemExit) as exited:
+        main(["lint", str(tbox), "--data", str(data), *(f"--fail-on={kind}" for kind in fail_on), "-q"])
+    assert exited.value.code == code
+    assert ("a check asks HermiT" in capsys.readouterr().out) is bool(asked and not found.obstacle)
+    verdict = checked(tmp_path, text, "", "ClassAssertion(:C :a)", fail_on=fail_on).verdict.value
+    assert verdict == ("undetermined" if code else "consistent")
 
 
 def test_what_the_data_reaches_is_worked_out_once_for_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

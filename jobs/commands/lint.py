@@ -53,8 +53,8 @@ def lint(
     """
     from jobs.known import draft
     from jobs.known import write_known as save
+    from jobs.lint import asked_text, lint_text
     from jobs.lint import lint as run
-    from jobs.lint import lint_text
     from jobs.text.results import leftovers_text
 
     if owner and not write_known:
@@ -67,7 +67,7 @@ def lint(
         progress.close()
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
-        lines = [*lint_text(found), *leftovers_text(found.leftovers, found.allowed, fail_on, verbose)]
+        lines = [*lint_text(found), *leftovers_text(found.leftovers, found.allowed, fail_on, verbose), *asked_text(found)]
         if found.blocking:
             lines += [
                 "",
@@ -76,7 +76,7 @@ def lint(
         click.echo("\n".join(lines))
     write_json(json_file, found.to_dict())
     if write_known:
-        entries = draft(found.leftovers, answered, owner, found.allowed, found.fail_on)
+        entries = draft(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
         todo = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""

@@ -94,6 +94,33 @@ def _reached(base: Base, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Re
     return base.reach[further]
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``, unless it cannot (``obstacle``)."""
+
+    leftovers: tuple[Leftover, ...]
+    asked: tuple[Leftover, ...] = ()
+    obstacle: str = ""
+
+
+def ahead(axioms: Sequence[Axiom], leftovers: tuple[Leftover, ...], vocabulary: frozenset[str] | None, options: Options) -> Ahead:
+    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers`` leave out."""
+    said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.said)
+    everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
+    assertions = [v for v in said if not isinstance(v, Axiom)]
+    places = range(len(everything)) if vocabulary is None else reached(everything, vocabulary | names_of(assertions)).places
+    asking = [everything[i] for i in places]
+    leftovers = tuple(_told(x, frozenset(asking)) for x in leftovers)
+    asked = tuple(x for x in leftovers if is_outside(x) and blocks(x, options.allow, options.fail_on))
+    if not asked or options.outside != ASK:
+        return Ahead(leftovers)
+    try:
+        question(asking, assertions)
+    except (Irregular, UsageError) as obstacle:
+        return Ahead(leftovers, asked, " ".join(str(obstacle).split()))
+    return Ahead(leftovers, asked)
+
+
 def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
     """``leftover`` as one for information, if all that it leaves out is out of reach."""
     if not is_outside(leftover) or any(not isinstance(v, Axiom) or v in within for v in leftover.said):
