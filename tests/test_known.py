@@ -164,6 +164,20 @@ def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(
     assert "1 undecided" in run("status", "-s", tmp_path / "kg").output
 
 
+@pytest.mark.jvm
+def test_what_is_not_set_aside_is_said(tmp_path: Path) -> None:
+    """A contradiction by a nominal, which HermiT alone sees, is none that is taken apart."""
+    tbox = "SubClassOf(:Cat ObjectOneOf(:rex)) DisjointClasses(:Cat :Dog)"
+    (tmp_path / "t.ofn").write_text(f"Prefix(:=<{PREFIX}>) Ontology({tbox})")
+    different = t("a", "<http://www.w3.org/2002/07/owl#differentFrom>", "b")
+    (tmp_path / "a.nt").write_text("".join(f"{line}\n" for line in [a("a", "Cat"), a("b", "Cat"), different]))
+    asked = ["index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt"]
+    said = run(*asked, "--set-aside-known", tmp_path / "known.nt")
+    assert said.return_value == 1
+    assert "take them out by hand" in said.output
+    assert "nothing had to be" not in said.output
+
+
 # --- built on Spark ---------------------------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.gate.known import Repairing
     from jobs.text.gates import known_text
+    from shiq.verdict import EXIT_CODES, Verdict
 
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"
@@ -51,5 +52,5 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
         lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options, asked
     )
     if is_text and repair.known:
-        click.echo("\n" + known_text(repair.known))
+        click.echo("\n" + known_text(repair.known, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT]))
     return code

@@ -45,8 +45,12 @@ def gated_text(gated: Gated, *, verbose: bool = False) -> str:
     return "\n".join(lines)
 
 
-def known_text(known: Known) -> str:
-    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause."""
+def known_text(known: Known, *, is_refuted: bool = False) -> str:
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause. ``is_refuted``: the rest is
+    inconsistent all the same."""
+    if is_refuted:
+        said = f"{known_text(known)}\n" if known.asides else ""
+        return f"{said}the rest contradicts: conflicts by what lies outside SHIQ(D) are not set aside, take them out by hand"
     if not known.asides:
         return "nothing had to be set aside"
     groups = known.groups
