@@ -3,7 +3,8 @@
 A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and *axioms* make with X one minimal
 justification. Contradictory elements and inconsistent modules of an add set lead to one conflict each; further ones are
 found by checking the batch again without a hitting set of those found, as in Reiter's hitting set tree, all groups of
-conflicts that share no insertion at once.
+conflicts that share no insertion at once. Where many hitting sets are to be tried, what is blamed by none is checked once, and
+the rest of what they leave on top of that.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ LOOKED_AT = 50
 #: Seconds for making what stands behind the insertions of one conflict minimal.
 PATIENCE = 60.0
 
+#: Batches that are not larger are checked as a whole, as often as it takes.
+LARGE = 500
+
 #: For this many groups what is said of their individuals is looked up together.
 FETCHED = 500
 
@@ -81,7 +85,8 @@ class Explainer:
     in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found). ``unsure``
     is set where something was taken to be consistent that was not decided. ``patience``: seconds for making the base and the
     axioms of one conflict minimal; what is left by then is given as it is, and marked. Insertions are not bounded by it: who is
-    blamed does not depend on the machine's speed.
+    blamed does not depend on the machine's speed. ``above`` gives what checks on top of a part of the batch that was accepted,
+    where that is cheaper.
     """
 
     tbox: TBox
@@ -91,6 +96,7 @@ class Explainer:
     deadline: float | None = None
     progress: Callable[[str, int, int], None] | None = None
     patience: float = field(default_factory=lambda: PATIENCE)
+    above: Callable[[AddSet], Checker | None] = lambda _: None
     found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
     unexplained: int = 0
     complete: bool = True
@@ -386,6 +392,7 @@ class Explainer:
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
         """
         tried: set[frozenset[Assertion]] = set()
+        laid, onto = frozenset[Assertion](), None
         while self.found and not self._is_over() and len(self.found) < self.limit:
             removed, paths = self._next_removal(tried)
             if not paths:
@@ -396,6 +403,17 @@ class Explainer:
                 continue
             if self.progress:
                 self.progress("looking for conflicts that others hide", len(tried), 0)
+            blamed = frozenset[Assertion]().union(*self.found)
+            if blamed != laid and self._is_worth_a_layer(insertions, blamed, tried):
+                before, self.unsure = self.unsure, False
+                add_set, groups = self.check(insertions.without(blamed))
+                laid, onto = blamed, None if groups or self.unsure else self.above(add_set)
+                self.unsure = before
+                if groups and self._explain_groups(add_set, groups):
+                    continue
+            if onto is not None and removed <= laid and self._is_consistent(onto, laid - removed):
+                tried |= paths
+                continue
             before, self.unsure = self.unsure, False
             add_set, groups = self.check(insertions.without(removed))
             # What stayed undecided may hide conflicts.
@@ -407,6 +425,19 @@ class Explainer:
             else:
                 tried |= paths
         self.complete = self.complete and not self.found
+
+    def _is_worth_a_layer(self, insertions: ABox, blamed: frozenset[Assertion], tried: set[frozenset[Assertion]]) -> bool:
+        """Whether so many hitting sets are left to be tried that it pays to check what is not ``blamed`` by itself."""
+        if len(insertions) < LARGE + len(blamed):
+            return False
+        return max(sum(h not in tried for h in _hitting_sets(group)) for group in _groups(list(self.found))) > 2
+
+    def _is_consistent(self, check: Checker, part: frozenset[Assertion]) -> bool:
+        """Whether ``check`` answers for certain that ``part`` contradicts nothing."""
+        before, self.unsure = self.unsure, False
+        _, groups = check(abox_of(sorted(part, key=repr)))
+        found, self.unsure = not groups and not self.unsure, before
+        return found
 
     def _next_removal(self, tried: set[frozenset[Assertion]]) -> tuple[set[Assertion], set[frozenset[Assertion]]]:
         """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""

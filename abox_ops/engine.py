@@ -113,3 +113,12 @@ class ModelKnowledgeBase(Protocol):
         decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what was
         looked at by then. ``certain`` is called as soon as that is known.
         """
+
+
+@runtime_checkable
+class Layering(ModelKnowledgeBase, Protocol):
+    """A knowledge base on which a batch that was accepted can be laid without being written."""
+
+    def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
+        """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and all its answers are consistent.
+        None where a deletion came first, or where that costs as much as checking A ∪ A⁺ anew."""

@@ -37,6 +37,9 @@ class Names:
     def sizes(self) -> tuple[int, ...]:
         return len(self.classes), len(self.object_properties), len(self.data_properties)
 
+    def values(self) -> tuple[list[str], ...]:
+        return self.classes.values, self.object_properties.values, self.data_properties.values
+
     def copy(self) -> Names:
         return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())
 

@@ -19,7 +19,7 @@ from itertools import islice
 
 import numpy as np
 
-from abox_ops.engine import CRITERIA, MODEL, Certain, Decide, NamedModule, unheard
+from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
 from abox_ops.vocabulary import name_of
 from abox_ops.widening import patched
 from jobs.columns import Columns, Ints, array_table, contained, unique
@@ -30,6 +30,7 @@ from jobs.engines.clausal import Clausal, Found
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
+from jobs.engines.layer import layer
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.outside_completion import OutsideCompletion, stored_completion
 from jobs.engines.patch import Named, Patch
@@ -55,6 +56,7 @@ class LocalKnowledgeBase:
     roles: RoleBox
     made_index: Index | None = None
     _completions: list[OutsideCompletion] = field(default_factory=list, repr=False)
+    _latest: list[Calculus] = field(default_factory=list, repr=False)
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
@@ -109,6 +111,16 @@ class LocalKnowledgeBase:
         if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
         return after._patch(after.whole(insertions), decide, is_over, verdict_only, certain)
+
+    def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
+        """See `abox_ops.engine.Layering`."""
+        if not isinstance(add_set, LocalAddSet) or add_set.patch is None or add_set.whole.base is not self.base:
+            return None
+        found = layer(self.index, add_set.whole, add_set.patch)
+        if found is None:
+            return None
+        base, index, outside = found
+        return replace(self, base=base, made_index=index, _completions=[outside], _latest=[])
 
     def _patch(
         self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
@@ -218,7 +230,7 @@ class LocalKnowledgeBase:
         less = LessBase(self.base, removed)
         anew = len(removed["complex"]["node"]) or self.index.contradictory
         index = None if anew else index_without(self.index, self.base, less, self.roles)
-        return replace(self, base=less, made_index=index, _completions=[])
+        return replace(self, base=less, made_index=index, _completions=[], _latest=[])
 
     def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
         index = self.index
@@ -274,7 +286,13 @@ class LocalKnowledgeBase:
             crowded = len(index.calculus.table.labels) > _REMEMBERED
             if as_before and not crowded:
                 return index.calculus
-            return Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])
+            for known in self._latest:
+                same = known.tbox is simplified.clauses and known.names.values() == names.values()
+                if same and len(known.table.labels) <= _REMEMBERED:
+                    return known
+            # Parts of one batch bring the same names again and again while it is explained.
+            self._latest[:] = [Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])]
+            return self._latest[0]
         return self._published if as_before else Calculus(simplified.definition4_clauses, names)
 
     @cached_property

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from abox_ops.told import Label
 from jobs.columns import Columns, Ints, Table, come_and_go, is_in, unique
 from jobs.engines.base import FRESH
 from jobs.engines.calculus import Calculus
 from jobs.engines.grouping import components, of_several
+from jobs.engines.labels import combinations
 from jobs.engines.patch import Patch
 
 _NONE = np.zeros(0, np.int64)
@@ -62,7 +64,6 @@ def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
     inside = np.flatnonzero(patch.inside)
     element = graph.elements_of(renamed.node)
     patch.labels()
-    told_of = dict(zip(element.tolist(), renamed.told.tolist()))
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
     stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
@@ -72,14 +73,16 @@ def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)
     theirs, ours = patch.calculus.table.labels, calculus.table
 
-    def label(e: int) -> tuple[int, int]:
+    def labels(known: int, now: Label) -> tuple[int, int]:
         """The certified label of an element by now, and the told one completed, as numbers."""
-        known = theirs[int(patch.mu[e] if patch.inside[e] else patch.certified[e])]
-        now = ours.labels[told_of[e]] if e in told_of else theirs[int(graph.label[e])]
-        both = calculus.space.close((known[0] | now[0], known[1] | now[1]))
+        both = calculus.space.close((theirs[known][0] | now[0], theirs[known][1] | now[1]))
         return ours.id(both), ours.id(calculus.space.close(outside.completed(now)))
 
-    found = np.array([label(e) for e in everyone.tolist()], np.int64).reshape(-1, 2)
+    certified = np.where(patch.inside, patch.mu, patch.certified)[everyone]
+    is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
+    rows, which = combinations(certified, np.concatenate([renamed.told, graph.label[also]]), is_told)
+    now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)
+    found = np.array([labels(known, label) for (known, *_), label in zip(rows, now)], np.int64).reshape(-1, 2)[which]
     other = found[:, 0] != found[:, 1]
     other[len(element) :] = True
     place = np.full(len(graph), -1, np.int64)

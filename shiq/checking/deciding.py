@@ -11,7 +11,7 @@ from abox_ops.audit import Audit
 from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
 from abox_ops.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
-from shiq.abox import ABox
+from shiq.abox import ABox, abox_of
 from shiq.checking.answer import refuted_result, result_of, time_over
 from shiq.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
 from shiq.checking.crowds import crowds
@@ -70,7 +70,11 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
     # What an audit has yet to see is not certain.
     certain = announce if decider.audit is None else unheard
 
-    def answered(part: ABox, stage: Callable[[str], None]) -> tuple[AddSet, Sequence[Answer]]:
+    def answered(
+        part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        if onto is not None:
+            return onto.patched(part, abox_of(()), decide, is_over)
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
             found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only, certain=certain)

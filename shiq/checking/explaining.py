@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from abox_ops.conflicts import Explainer
+from abox_ops.conflicts import Checker, Explainer
 from abox_ops.decide import Decider
-from abox_ops.engine import AddSet
+from abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
 from abox_ops.named import inconsistent_groups, tally
 from shiq.abox import ABox
 from shiq.checking.base import Base, Explanation
@@ -16,12 +17,20 @@ from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
 
 
+class Answered(Protocol):
+    """Checks a part of the batch, against the base, or against what is laid ``onto`` it."""
+
+    def __call__(
+        self, part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
+    ) -> tuple[AddSet, Sequence[Answer]]: ...
+
+
 def explained(
     base: Base,
     insertions: ABox,
     add_set: AddSet,
     groups: list[tuple[str, ...]],
-    answered: Callable[[ABox, Callable[[str], None]], tuple[AddSet, Sequence[Answer]]],
+    answered: Answered,
     decider: Decider,
     options: Options,
     deadline: float | None,
@@ -29,12 +38,19 @@ def explained(
     """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``.
     ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found."""
 
-    def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
-        found, answers = answered(part, lambda _: None)
+    def check(part: ABox, onto: ModelKnowledgeBase | None = None) -> tuple[AddSet, list[tuple[str, ...]]]:
+        found, answers = answered(part, lambda _: None, onto)
         explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
-    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress)
+    def above(accepted: AddSet) -> Checker | None:
+        knowledge_base = base.knowledge_base
+        if options.criterion != MODEL or not isinstance(knowledge_base, Layering):
+            return None
+        onto = knowledge_base.with_accepted(accepted)
+        return None if onto is None else lambda part: check(part, onto)
+
+    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress, above=above)
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
     ended, broken_off = True, False
