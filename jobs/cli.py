@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 
 import click
 
 from jobs.commands.options import Commands
+from jobs.files import NO_ROOM
 from shiq.errors import OperationalError, UsageError
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
@@ -66,8 +68,15 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         code = INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         code = OPERATIONAL
+    except OSError as error:
+        if error.errno in NO_ROOM and error.filename is None:
+            _give_up_output()
+            full = OperationalError("what this prints cannot be written: the disk is full", "Make room there, and run it again.")
+            code = _complain(full, OPERATIONAL, arguments)
+        else:
+            code = _complain(error, OPERATIONAL, arguments)
     except MemoryError:
         click.echo("shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True)
         code = OPERATIONAL
@@ -77,13 +86,19 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _give_up_output() -> None:
+    """Lets what could not be printed go: Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _complain(error: Exception, code: int, arguments: list[str]) -> int:
     expected = isinstance(error, UsageError | OperationalError)
-    if not expected or {"-v", "--verbose"} & set(arguments):
-        traceback.print_exception(error)
-    click.echo(f"shiq: {error}", err=True)
-    if not expected:
-        click.echo("  This is a fault of shiq: please report it with the lines above.", err=True)
+    with suppress(OSError):  # the disk may be full
+        if not expected or {"-v", "--verbose"} & set(arguments):
+            traceback.print_exception(error)
+        click.echo(f"shiq: {error}", err=True)
+        if not expected:
+            click.echo("  This is a fault of shiq: please report it with the lines above.", err=True)
     return code
 
 

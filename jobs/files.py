@@ -14,7 +14,7 @@ from typing import Any, Final
 from shiq.errors import OperationalError
 
 _IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -32,12 +32,21 @@ def naming(path: Path, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        usual = "Make room there, or name a file elsewhere." if error.errno in _NO_ROOM else _IN_A_DIRECTORY
+        usual = "Make room there, or name a file elsewhere." if error.errno in NO_ROOM else _IN_A_DIRECTORY
         raise OperationalError(f"{path}: cannot be written ({error.strerror or error})", remedy or usual) from error
+
+
+def is_device(path: Path) -> bool:
+    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout: written to, never put away."""
+    return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def replace_file(path: Path, data: bytes) -> None:
     """Puts ``data`` in the place of the file at ``path``, in one step, durably. Raises: OSError."""
+    if is_device(path):
+        with open(path, "ab", buffering=0) as device:
+            device.write(data)
+        return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             file.write(data)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command_line import Called, shiq
 
+from jobs.files import write_whole
 from jobs.store import Store, files
 from jobs.store import open_store as opened
 from jobs.store.lookup import lookup_path
@@ -74,6 +76,35 @@ def test_what_cannot_be_written(inputs: Path, monkeypatch: pytest.MonkeyPatch, c
     verified(store)
     for run in writers(inputs, store).values():
         assert run().returncode == 0
+
+
+@pytest.mark.parametrize("full", ["stdout", "stderr"])
+def test_output_that_cannot_be_printed(inputs: Path, full: str) -> None:
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("no /dev/full here")
+    words = ["check", "--help"] if full == "stdout" else ["check", "--store", "none", "--insert", "new.nt"]
+    with open("/dev/full", "wb") as device:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {full: device}
+        ended = subprocess.run([sys.executable, "-m", "jobs.cli", *words], check=False, **streams)  # type: ignore[call-overload]
+    assert ended.returncode == 4
+    if full == "stdout":
+        assert b"the disk is full" in ended.stderr and b"fault of shiq" not in ended.stderr
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_or_device_is_written_to_and_stays(tmp_path: Path, linked: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    named = tmp_path / "link" if linked else pipe
+    if linked:
+        named.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(named, "all of it")
+        assert os.read(reader, 100) == b"all of it"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo() and named.is_symlink() == linked
 
 
 @pytest.fixture

@@ -121,6 +121,21 @@ def test_rdflib_terms_that_are_not_rdf_are_malformed() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
+def test_literals_of_rdflib_that_no_file_can_hold_are_malformed() -> None:
+    import rdflib
+
+    subject, predicate = rdflib.URIRef(NS + "a"), rdflib.URIRef(NS + "f")
+    for value in (
+        rdflib.Literal("x", datatype=rdflib.RDF.langString),
+        rdflib.Literal("x", lang="abcdefghi"),
+        rdflib.Literal("\ud800"),
+    ):
+        graph = rdflib.Graph()
+        graph.add((subject, predicate, value))
+        reading = read_assertions([graph], KNOWN)
+        assert (len(reading.abox), kinds(reading)) == (0, {"malformed": 1})
+
+
 def test_a_name_of_rdflib_that_looks_like_a_blank_node_of_the_base_is_none() -> None:
     import rdflib
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.files import json_text, naming, replace_file
+from jobs.files import is_device, json_text, naming, replace_file
 from jobs.gate.gated import Gated
 from jobs.gate.lines import Line, bare_name, text_of
 
@@ -52,7 +52,8 @@ def write_sides(gated: Gated, sides: Sides) -> None:
             folder.mkdir(parents=True, exist_ok=True)
     for file in accepted:
         with naming(file, remedy):
-            file.unlink(missing_ok=True)
+            if not is_device(file):
+                file.unlink(missing_ok=True)
     for file, data in written.items():
         with naming(file, remedy):
             replace_file(file, data)

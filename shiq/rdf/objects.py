@@ -47,6 +47,7 @@ OXIGRAPH_REWRITES: Mapping[str, str] = {
     **_per_name(XSD, "dateTime", "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more"),
     **_per_name(XSD, "float double", 'other spellings of infinity and NaN, such as "inf", become INF and NaN'),
 }
+_TAGGED = (RDF + "langString", RDF + "dirLangString")
 _RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
 _NOT_FINITE = {"INF", "-INF", "+INF", "NaN"}
 
@@ -126,6 +127,8 @@ def _rdflib_term(term: Any, label: Labels) -> str | Literal:
             return label(_checked(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
             return checked_literal(Literal(str(term), RDF + "langString", term.language.lower()))
+        case "Literal" if str(term.datatype) in _TAGGED:
+            raise RefusedTermError("a literal of datatype rdf:langString without a language tag")
         case "Literal":
             return checked_literal(Literal(str(term), str(term.datatype) if term.datatype is not None else XSD + "string"))
     raise RefusedTermError(f"a term of type {type(term).__name__}: not RDF")
@@ -164,6 +167,10 @@ def checked_literal(literal: Literal) -> Literal:
     """Raises: RefusedTermError, as all of these: rdflib and owlready2 accept any text as an IRI."""
     if "\0" in literal.lexical:
         raise RefusedTermError("a literal with the character U+0000")
+    if any("\ud800" <= c <= "\udfff" for c in literal.lexical):
+        raise RefusedTermError("a literal with half of a surrogate pair: not Unicode")
+    if literal.language:
+        _checked(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
     checked_iri(literal.datatype)
     return literal
 
