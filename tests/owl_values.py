@@ -14,7 +14,7 @@ FACETS = [m.XSD + name for name in ("minInclusive", "maxExclusive", "pattern", "
 iris = st.sampled_from(NAMES) | st.integers(0, 50).map(lambda n: f"urn:n{n}")
 labels = st.from_regex(r"[a-wyzA-Z0-9]([a-wyzA-Z0-9.\-]{0,5}[a-wyzA-Z0-9\-])?", fullmatch=True)
 individuals = iris | labels.map(lambda label: "_:" + label)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 literals = (
     texts.map(m.Literal)
     | st.builds(lambda text, tag: m.Literal(text, m.RDF + "langString", tag), texts, st.sampled_from(["en", "de-at", "x-1"]))

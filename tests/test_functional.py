@@ -353,6 +353,13 @@ def test_a_prefix_that_is_bound_to_two_iris_means_nothing(again: str) -> None:
     assert reading.tbox.axioms == (m.SubClassOf(A, B),)
 
 
+@pytest.mark.parametrize("value", ['"x"@abcdefghi', '"x"@en-abcdefghi', '"x"@en_US', '"x"^^rdf:langString', '"a\0b"'])
+def test_literals_that_rdf_does_not_have_are_malformed(value: str) -> None:
+    reading = read(f'DataPropertyAssertion(:d :x {value})\nDataPropertyAssertion(:d :x "x"@en-Latn-x-abcdefgh)')
+    assert [(leftover.kind, leftover.count) for leftover in reading.leftovers] == [("malformed", 1)]
+    assert len(reading.abox) == 1
+
+
 def test_a_contradiction_by_a_prefix_bound_anew_is_none(tmp_path: Path) -> None:
     batch = tmp_path / "i.ofn"
     batch.write_text("Prefix(owl:=<urn:own#>)\nOntology(ClassAssertion(owl:Nothing <urn:x>))")

@@ -313,13 +313,18 @@ class _Reader:
         return namespace + local
 
     def _literal(self, token: Token) -> Literal:
+        if "\0" in token.text:
+            raise Refused("a literal with the character U+0000")
         if not token.suffix:
             return Literal(token.text)
         if token.suffix.startswith("@"):
             return Literal(token.text, RDF + "langString", token.suffix[1:].lower())
         datatype = token.suffix[2:]
         full = datatype.startswith("<")
-        return Literal(token.text, self._resolve("iri" if full else "name", datatype[1:-1] if full else datatype))
+        iri = self._resolve("iri" if full else "name", datatype[1:-1] if full else datatype)
+        if iri in (RDF + "langString", RDF + "dirLangString"):
+            raise Refused("a literal of datatype rdf:langString without a language tag")
+        return Literal(token.text, iri)
 
     def _prefix(self, arguments: list[object]) -> None:
         match arguments:

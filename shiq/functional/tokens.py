@@ -70,7 +70,7 @@ def _token_pattern() -> re.Pattern[str]:
 
 @cache
 def _suffix_pattern() -> re.Pattern[str]:
-    return re.compile(rf"{_GAP}(?:(@[A-Za-z]+(?:-[A-Za-z0-9]+)*)|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
+    return re.compile(rf"{_GAP}(?:(@[A-Za-z]{{1,8}}(?:-[A-Za-z0-9]{{1,8}})*(?![\w-]))|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
