@@ -25,7 +25,6 @@ from abox_ops.quotient import Partition
 from abox_ops.raw_conflict import RawConflict
 from abox_ops.shrink import SMALL, areas, shrink
 from abox_ops.support import Supports
-from abox_ops.told import LabelSpace
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
@@ -127,8 +126,7 @@ class Explainer:
         """One conflict for each group; gives those that are new."""
         new: set[frozenset[Assertion]] = set()
         todo = list(groups)
-        space = LabelSpace(add_set.tbox)
-        supports = Supports(space, add_set)
+        supports = Supports(self.decider.space(add_set.tbox), add_set)
         candidates: dict[frozenset[Assertion], list[Assertion]] = {}
         for i, group in enumerate(todo):
             if self._is_over() or len(self.found) + len(candidates) >= self.limit:
@@ -269,7 +267,7 @@ class Explainer:
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
-                local = self._local(Supports(LabelSpace(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
+                local = self._local(Supports(self.decider.space(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
                 if local is None:
                     continue
                 inserted, wider = self._split(smaller_set, local)
@@ -305,7 +303,11 @@ class Explainer:
             return known
         used = self._used(tbox, assertions)
         candidates = [a for a in self.tbox.axioms if a in used] if used else []
-        if not candidates or not self._refutes_with(candidates, assertions):
+        without_roles = [a for a in candidates if not _is_about_roles(a)]
+        # Clauses do not tell which axioms about roles they rest on; mostly it is none.
+        if len(without_roles) < len(candidates) and self._refutes_with(without_roles, assertions):
+            candidates = without_roles
+        elif not candidates or not self._refutes_with(candidates, assertions):
             candidates = relevant(self.tbox.axioms, assertions)
             # A proof is a good guess, which makes what follows ten times as fast; it is verified like any other.
             proof = prove(assertions, candidates, (0,))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from abox_ops.audit import STOPPED, Audit
 from abox_ops.shapes import Shape, Shapes
+from abox_ops.told import LabelSpace
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
@@ -26,6 +27,7 @@ class Decider:
     known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
     audit: Audit | None = None
     beside: Reasoner | None = None
+    _space: LabelSpace | None = None
 
     #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
     BATCH = 500
@@ -72,6 +74,12 @@ class Decider:
     def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
         return self.reasoner.core(tbox, module, timeout) if isinstance(self.reasoner, Tracing) else None
+
+    def space(self, tbox: ClausalTBox) -> LabelSpace:
+        """The labels of ``tbox``, remembered while nobody asks for those of another."""
+        if self._space is None or self._space.tbox is not tbox:
+            self._space = LabelSpace(tbox)
+        return self._space
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""
