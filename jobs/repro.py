@@ -7,8 +7,8 @@ back (`shiq.clause_axioms`), so it holds neither more of the data than the modul
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
 import platform
 import tempfile
 import zipfile
@@ -21,6 +21,7 @@ from typing import Any
 import shiq
 from abox_ops.audit import Disagreement
 from abox_ops.engine import NamedModule
+from jobs.files import write_whole
 from shiq.check import Session, certify
 from shiq.clause import ClausalTBox
 from shiq.clause_axioms import clause_axioms, module_assertions
@@ -109,17 +110,12 @@ def write(packed: Reproducer, target: Path) -> Path:
         ONTOLOGY: packed.text,
         ANSWERS: json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n",
     }
-    try:
-        with (
-            tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file,
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            for name, text in members.items():
-                # Without the time of day, so that the same reproducer is the same file.
-                archive.writestr(zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED)
-        os.replace(file.name, target)
-    except OSError as error:
-        raise OperationalError(f"{target}: cannot be written ({error.strerror})", "Name a file in a folder of yours.") from error
+    packed_up = io.BytesIO()
+    with zipfile.ZipFile(packed_up, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            # Without the time of day, so that the same reproducer is the same file.
+            archive.writestr(zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED)
+    write_whole(target, packed_up.getvalue())
     return target
 
 

@@ -19,6 +19,7 @@ import jobs
 from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
 from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey
+from jobs.store.values import decode
 from jobs.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.errors import InputError
@@ -88,8 +89,8 @@ def in_splits(
         rows = pa.Table.from_batches(list(read_split(split, Vocabulary(KNOWN), store)))
         report = json.loads(rows.filter(pc.equal(rows["kind"], REPORT))["o"][0].as_py())
         for text in rows.filter(pc.equal(rows["kind"], LEFTOVER))["o"].to_pylist():
-            value = json.loads(text)
-            found.append((value["kind"], value["line"] + first, value["message"], value["count"]))
+            told = decode(json.loads(text)["leftover"])
+            found.append((told.kind, told.line + first, told.message, told.count))
         first += report["lines"]
         ledger.update(report["ledger"])
         table.append(rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS))))
@@ -158,8 +159,8 @@ def test_rows_that_are_no_triple(store: StoreKey, s: str | None, p: str | None, 
     batch = pa.RecordBatch.from_pydict({**{n: pa.array(v, pa.string()) for n, v in columns.items()}, "row": pa.array([7])})
     rows = pa.Table.from_batches(list(read_rows(iter([batch]), TableSource("t", "a0", 0), Vocabulary(KNOWN), store)))
     assert sorted(rows["kind"].to_pylist()) == [LEFTOVER, REPORT]
-    told = json.loads(rows.filter(pc.equal(rows["kind"], LEFTOVER))["o"][0].as_py())
-    assert (told["kind"], told["line"], told["hint"]) == ("malformed", 7, "row key k1")
+    told = decode(json.loads(rows.filter(pc.equal(rows["kind"], LEFTOVER))["o"][0].as_py())["leftover"])
+    assert (told.kind, told.line, told.hint) == ("malformed", 7, "row key k1")
 
 
 def test_rows_keep_their_keys(store: StoreKey) -> None:

@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
     with open_store(given.store) as session:
-        result = session.check(list(given.insert))
+        result = session.check(list(given.insert), explain_seconds=None)
     hermit = HermitReasoner()
     try:
         answers = [verified(conflict, hermit) for conflict in result.conflicts]
