@@ -30,7 +30,6 @@ from jobs.engines.clausal import Clausal, Found
 from jobs.engines.deletion import index_without
 from jobs.engines.graph import Graph
 from jobs.engines.index import Index, alone, build_index, stored_index, vocabulary_of
-from jobs.engines.layer import layer
 from jobs.engines.local_add_set import LocalAddSet
 from jobs.engines.outside_completion import OutsideCompletion, stored_completion
 from jobs.engines.patch import Named, Patch
@@ -116,6 +115,9 @@ class LocalKnowledgeBase:
         """See `abox_ops.engine.Layering`."""
         if not isinstance(add_set, LocalAddSet) or add_set.patch is None or add_set.whole.base is not self.base:
             return None
+        # Loaded where there is something to explain: most batches are consistent.
+        from jobs.engines.layer import layer
+
         found = layer(self.index, add_set.whole, add_set.patch)
         if found is None:
             return None
