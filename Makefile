@@ -46,7 +46,7 @@ test-slow: setup
 
 # Random SHIQ(D) ontologies against HermiT from scratch: make test-differential SEEDS=0:20000
 test-differential: setup
-	$(BIN)/python -m jobs.evaluation.differential --seeds $(SEEDS)
+	$(BIN)/python -m tests.tools.differential --seeds $(SEEDS)
 
 # All tests of the engine graphframes: make test-graphframes JAR=…/graphframes-spark4_2.13-….jar
 JAR ?=
@@ -65,7 +65,7 @@ ROWS ?=
 REPEATS ?= 3
 BENCH ?=
 bench: setup
-	$(BIN)/python -m jobs.evaluation.bench.run --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
+	$(BIN)/python -m tests.tools.bench.run --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
 
 clean:
 	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """What an engine offers: a knowledge base opened for checking, and the add set that it computes for a batch.
 
 An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table) and computes A_add for a
-batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `jobs.engines.memory` is the reference.
+batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `abox_ops.memory` is the reference.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shiq.checking.certifying import impossible_classes
-from shiq.checking.inputs import OUT_OF_REACH, OUTSIDE, empty_tbox, is_outside, vocabulary_of
-from shiq.checking.options import Options
-from shiq.checking.outside import Ahead, ahead
+from jobs.checking.certifying import impossible_classes
+from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, empty_tbox, is_outside, vocabulary_of
+from jobs.checking.options import Options
+from jobs.checking.outside import Ahead, ahead
 from shiq.known import Known
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, blocks, known_counts

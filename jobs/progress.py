@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from shiq.checking.options import Progress
+from jobs.checking.options import Progress
 
 #: Seconds between plain lines of one stage.
 QUIET = 5.0

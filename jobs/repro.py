@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import shiq
-from abox_ops.audit import Disagreement
 from abox_ops.engine import NamedModule
+from abox_ops.modules.audit import Disagreement
 from jobs.files import write_whole
 from shiq.check import Session, certify
 from shiq.clause import ClausalTBox

@@ -152,7 +152,7 @@ class Result:
     holds every minimal one; ``snapshot``: of the store that the batch was checked against, 0 where there is
     none; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store; ``labels``: what
     terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two reasoners answer differently
-    (`abox_ops.audit.Disagreement`), if an audit was asked for; ``undecided``: the modules
+    (`abox_ops.modules.audit.Disagreement`), if an audit was asked for; ``undecided``: the modules
     that were left undetermined, of engines of this process; ``why_pulled``: what pulled elements in, most first, if that was
     asked for; ``ended``: whether this is the last word: not so while conflicts are still looked for, or where that was
     interrupted. The verdict stands in either case.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from jobs.columns import unique
-from jobs.engines.base import StoreBase
-from jobs.engines.grouping import Grouping
-from jobs.engines.index import stored_index
+from abox_ops.elements.base import StoreBase
+from abox_ops.elements.partition import Grouping
+from abox_ops.index.columns import stored_index
 from jobs.store import Store
+from shiq.columns.arrays import unique
 from shiq.roles import role_box
 
 

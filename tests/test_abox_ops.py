@@ -7,17 +7,17 @@ from itertools import permutations
 
 import pytest
 
-from abox_ops.counting import Counts, Needs
-from abox_ops.elements import ElementGraph
-from abox_ops.irrelevance import Irrelevance
-from abox_ops.modules import Kept, modules
-from abox_ops.normal import definitions, normalise
-from abox_ops.parts import m_part, u_part
-from abox_ops.quotient import Partition
-from abox_ops.remedy import Remedy, remedies
-from abox_ops.shapes import Shapes
-from abox_ops.shrink import shrink
-from abox_ops.told import EMPTY, Label, LabelSpace, clashes
+from abox_ops.conflicts.shrink import shrink
+from abox_ops.counting.reference import Counts, Needs
+from abox_ops.elements.normal import definitions, normalise
+from abox_ops.elements.quotient import Partition
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
+from abox_ops.labels.irrelevance import Irrelevance
+from abox_ops.modules.components import Kept, modules
+from abox_ops.modules.shapes import Shapes
+from abox_ops.published.parts import m_part, u_part
+from abox_ops.published.remedy import Remedy, remedies
 from shiq.bits import bits
 from shiq.datatypes import DataTheory
 from shiq.functional import parse_functional

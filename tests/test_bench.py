@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.evaluation.bench import run as bench
-from jobs.evaluation.bench.data import DATA_SEED, Base, base, sample
-from jobs.evaluation.bench.process import Bench, NotMeasured, Settings
-from jobs.evaluation.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
-from jobs.evaluation.bench.rows import ROWS, Repeat, Row
 from jobs.evaluation.evaluate.data import Dataset
 from jobs.evaluation.insertions import read_triples
 from shiq.errors import InputError, UsageError
+from tests.tools.bench import run as bench
+from tests.tools.bench.data import DATA_SEED, Base, base, sample
+from tests.tools.bench.process import Bench, NotMeasured, Settings
+from tests.tools.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
+from tests.tools.bench.rows import ROWS, Repeat, Row
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

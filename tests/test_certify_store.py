@@ -17,15 +17,14 @@ from killing import run_and_kill
 from store_content import said
 
 import jobs.store.write
-from jobs.evaluation.random_ontologies.kb import random_kb
+from jobs.checking import certifying, deciding, options
+from jobs.checking.deciding import OpenedDecider
+from jobs.checking.options import Clock, Options
 from jobs.store import certify, open_store
-from jobs.upkeep import write_store
+from jobs.store.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.check import certify_store, index
 from shiq.check import open_store as open_session
-from shiq.checking import certifying, deciding, options
-from shiq.checking.deciding import OpenedDecider
-from shiq.checking.options import Clock, Options
 from shiq.errors import InputError, StoreError
 from shiq.model import (
     XSD,
@@ -45,6 +44,7 @@ from shiq.model import (
 )
 from shiq.reading import Reading
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 CAT, DOG, PET = Class("urn:t#Cat"), Class("urn:t#Dog"), Class("urn:t#Pet")
 CHASES, AGE = ObjectProperty("urn:t#chases"), DataProperty("urn:t#age")
@@ -256,7 +256,7 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: py
 
     for module in (deciding, options):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now))
-    monkeypatch.setattr("jobs.upkeep.prepare", lambda tbox, abox: Prepared())
+    monkeypatch.setattr("jobs.store.upkeep.prepare", lambda tbox, abox: Prepared())
     monkeypatch.setattr(certifying, "certify_base", lambda *given: given[4].timeout)
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):

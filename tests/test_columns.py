@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from jobs.columns import TINY, contained, distinct, is_in, matching_rows, positions, row_codes, run_lengths, unique
-from jobs.engines.labels import by_distinct, combinations
+from abox_ops.labels.numbered import by_distinct, combinations
+from shiq.columns.arrays import TINY, contained, distinct, is_in, matching_rows, positions, row_codes, run_lengths, unique
 
 SIZES = (0, 1, 2, TINY - 1, TINY, TINY + 1, 5 * TINY)
 

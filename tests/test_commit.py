@@ -13,11 +13,10 @@ import pytest
 from killing import run_and_kill
 from store_content import said
 
-import jobs.engines.index
-from jobs.evaluation.random_ontologies.kb import random_kb
+import abox_ops.index.columns
 from jobs.store import open_store
+from jobs.store.upkeep import commit, commits, compact, write_store
 from jobs.text.results import result_text
-from jobs.upkeep import commit, commits, compact, write_store
 from shiq.abox import abox_of
 from shiq.aside import Aside
 from shiq.check import certify_store, index
@@ -35,6 +34,7 @@ from shiq.model import (
 )
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -107,7 +107,7 @@ def people(first: int, last: int) -> list[Assertion]:
 _CHILD = """
 import sys
 from pathlib import Path
-from jobs.upkeep import commit
+from jobs.store.upkeep import commit
 from jobs.store import open_store
 from tests_people import people
 from shiq.abox import abox_of
@@ -177,7 +177,7 @@ def test_an_index_of_other_clauses_is_not_grown_but_made_anew(tmp_path: Path, mo
         before, batch, gone = set(pool[::2]), pool[1:4], pool[:1]
         store = write_store(path / "kg", kb.tbox, abox_of(sorted(before, key=repr)))
         with monkeypatch.context() as other:
-            other.setattr(jobs.engines.index, "clauses_hash", lambda clauses: "of another version")
+            other.setattr(abox_ops.index.columns, "clauses_hash", lambda clauses: "of another version")
             store = commit(path / "kg", abox_of(batch), abox_of(gone), checked=store.identity)
         after = (before - set(gone)) | set(batch)
         assert said(store) == said(write_store(path / "anew", kb.tbox, abox_of(sorted(after, key=repr))))

@@ -13,16 +13,16 @@ import pytest
 from command_line import shiq
 from test_store import as_format_2, as_format_3, chain
 
-from jobs.columns import Columns
 from jobs.store import open_store as opened
 from jobs.store.lookup import MappedFile, lookup_path, mapped
 from jobs.store.manifest import MANIFEST, read_manifest
 from jobs.store.read import undigested
 from jobs.store.schema import write_part
+from jobs.store.upkeep import compact
 from jobs.store.verify import verified
-from jobs.upkeep import compact
 from shiq.abox import ABox, abox_of
 from shiq.check import index, open_store
+from shiq.columns.arrays import Columns
 from shiq.errors import StoreError
 from shiq.model import (
     Class,

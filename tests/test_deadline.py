@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import shiq.deadline
-from jobs.engines.local import LocalKnowledgeBase
+from abox_ops.local import LocalKnowledgeBase
+from jobs.checking.answer import in_time
+from jobs.checking.base import Base, Batch
+from jobs.checking.deciding import OpenedDecider, decided
+from jobs.checking.options import Clock, Options
 from shiq.abox import ABox, abox_of
 from shiq.check import certify, certify_store, check_insertions, index, open_store
-from shiq.checking.answer import in_time
-from shiq.checking.base import Base, Batch
-from shiq.checking.deciding import OpenedDecider, decided
-from shiq.checking.options import Clock, Options
 from shiq.deadline import TimeIsOver, until
 from shiq.model import (
     Assertion,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from jobs.evaluation import differential
 from shiq.functional import parse_functional
 from shiq.verdict import Verdict
+from tests.tools import differential
 
 
 def invoke(*arguments: str) -> Result:

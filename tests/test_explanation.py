@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from jobs.evaluation.explanations import compared, verified
 from jobs.evaluation.lubm.generate import generate
 from shiq import check_insertions, open_store
 from shiq.abox import abox_of
@@ -36,6 +35,7 @@ from shiq.model import (
 )
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
+from tests.tools.explanations import compared, verified
 
 A, B, C = (f"<urn:v#{n}>" for n in "ABC")
 R, S, P = (f"<urn:v#{n}>" for n in ("worksFor", "advisor", "age"))

@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from abox_ops.decide import Decider
 from abox_ops.engine import AddSet
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation.random_ontologies.gadgets import renamed
-from jobs.evaluation.random_ontologies.kb import random_kb
-from jobs.evaluation.random_ontologies.tbox import PREFIX
-from jobs.upkeep import write_store
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.decide import Decider
+from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
@@ -30,6 +27,9 @@ from shiq.rdf import read_ontology
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer
 from tests.conftest import CASES
+from tests.tools.random_ontologies.gadgets import renamed
+from tests.tools.random_ontologies.kb import random_kb
+from tests.tools.random_ontologies.tbox import PREFIX
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
@@ -116,7 +116,7 @@ def test_the_master_is_the_one_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from jobs.cli import main
-    from jobs.engines import graphframes
+    from jobs.graphframes import engine as graphframes
 
     asked: list[str | None] = []
 
@@ -287,7 +287,7 @@ def golden(name: str) -> Parts:
 
 
 def equal_to_memory(parts: Parts, criterion: str) -> AddSet:
-    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.graphframes.engine import GraphFramesKnowledgeBase
 
     tbox, base, insertions, deletions = parts
     arguments = abox_of(insertions), abox_of(deletions), criterion
@@ -329,7 +329,7 @@ def patch_facts(found: AddSet, answers: Sequence[Answer]) -> object:
 
 def patches_equal(parts: Parts) -> None:
     """The same patch, module by module and answer by answer, as the reference."""
-    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.graphframes.engine import GraphFramesKnowledgeBase
 
     tbox, base, insertions, deletions = parts
     reasoner = create("own")
@@ -365,7 +365,7 @@ def test_patches_of_random_knowledge_bases(core: SparkSession) -> None:
 @pytest.mark.graphframes
 def test_patches_less_deletions_of_a_stored_model(core: SparkSession, tmp_path: Path) -> None:
     """N goes on for what is left of the base, as with the engine local."""
-    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.graphframes.engine import GraphFramesKnowledgeBase
     from jobs.store import open_store
     from shiq.check import index
 
@@ -398,7 +398,7 @@ def test_a_conflict(core: SparkSession) -> None:
 
 @pytest.mark.graphframes
 def test_from_a_store(core: SparkSession, tmp_path: Path) -> None:
-    from jobs.engines.graphframes import GraphFramesKnowledgeBase
+    from jobs.graphframes.engine import GraphFramesKnowledgeBase
     from jobs.store import open_store
 
     tbox, base, insertions, _ = side_by_side(map(golden, NAMES[::5]), "urn:case#")

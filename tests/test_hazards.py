@@ -317,7 +317,7 @@ def test_44_chains_of_equal_individuals(kg: Path, insert: Run, monkeypatch: pyte
     with open_store(kg) as session:
         assert session.check(abox_of(chain), max_conflicts=0).verdict is Verdict.CONSISTENT
         assert session.check(abox_of([*chain, *facts]), max_conflicts=0).verdict is Verdict.INCONSISTENT
-    monkeypatch.setattr("shiq.checking.crowds.CROWD", 100)
+    monkeypatch.setattr("jobs.checking.crowds.CROWD", 100)
     long = "".join(same(f"i{k}", f"i{k + 1}") for k in range(100))
     code, said = insert(long)
     assert (code, "101 many-equal" in said, "101 individuals are one" in said) == (0, True, True), said
@@ -349,7 +349,7 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         result = session.check(abox_of(bad))
         assert result.verdict is Verdict.INCONSISTENT
         assert len(result.conflicts[0].insertions) == 4
-    monkeypatch.setattr("shiq.checking.crowds.CROWD", 100)
+    monkeypatch.setattr("jobs.checking.crowds.CROWD", 100)
     likes, pets = ObjectProperty("urn:likes"), ObjectUnionOf((Class("urn:Dog"), Class("urn:Bird")))
     tbox = TBox((SubClassOf(Class("urn:Cat"), ObjectAllValuesFrom(likes, pets)),))
     liked = [ObjectPropertyAssertion(likes, "urn:tom", f"urn:n{k}") for k in range(101)]
@@ -445,7 +445,7 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     tbox, batch = chain_to_nothing(60), abox_of([ClassAssertion(Class("urn:C0"), "urn:a")])
     (conflict,) = check_insertions(tbox, None, batch, reasoner="own").conflicts
     assert (len(conflict.axioms), conflict.is_minimal) == (61, True)
-    monkeypatch.setattr("abox_ops.conflicts.PATIENCE", 0.0)
+    monkeypatch.setattr("abox_ops.conflicts.explain.PATIENCE", 0.0)
     result = check_insertions(tbox, None, batch, reasoner="own")
     (conflict,) = result.conflicts
     assert (result.verdict, conflict.is_minimal, len(conflict.insertions)) == (Verdict.INCONSISTENT, False, 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from test_gate import PREFIX, a, run, t
 
-from abox_ops.decide import Decider
+from abox_ops.modules.decide import Decider
 from jobs.gate.alike import hitting_set
 from jobs.gate.known import set_aside_known
 from jobs.store import open_store

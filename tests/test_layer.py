@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-import abox_ops.conflicts
-from abox_ops.decide import Decider
+import abox_ops.conflicts.explain
 from abox_ops.engine import AddSet
-from abox_ops.named import distinct_answers
-from jobs.engines.layer import LAID, LaidTable
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import distinct_answers
+from abox_ops.patch.layer import LAID, LaidTable
 from jobs.store import open_store as open_stored
 from shiq.abox import ABox, abox_of
 from shiq.check import check_insertions, index
@@ -39,6 +38,7 @@ from shiq.model import (
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_conflicts_are_those_that_are_found_without_layers(monkeypatch: pytest.M
         used.append(found)
         return found
 
-    monkeypatch.setattr(abox_ops.conflicts, "LARGE", 0)
+    monkeypatch.setattr(abox_ops.conflicts.explain, "LARGE", 0)
     monkeypatch.setattr(LocalKnowledgeBase, "with_accepted", counted)
     assert [conflicts_of(seed) for seed in seeds] == whole
     assert any(found is not None for found in used)

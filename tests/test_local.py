@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from abox_ops.counting.columns import Counts
+from abox_ops.elements.partition import components, grouping
 from abox_ops.engine import CRITERIA, AddSet
-from jobs.columns import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
-from jobs.engines import deletion
-from jobs.engines.counting import Counts
-from jobs.engines.grouping import components, grouping
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.engines.saturation import saturate
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.index import deletion
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.told.columns import saturate
 from jobs.store import Store
-from jobs.upkeep import write_store
+from jobs.store.upkeep import write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of
+from shiq.columns.arrays import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
 from shiq.errors import UsageError
 from shiq.model import (
     NOTHING,
@@ -59,6 +58,7 @@ from shiq.model import (
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import create
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from abox_ops.border import Border
-from abox_ops.counting import _Count
-from abox_ops.modules import Kept
-from abox_ops.outside_completion import OutsideCompletion
-from abox_ops.patch import Patch
-from abox_ops.quotient import Partition
-from abox_ops.told import Label, join
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation import differential
-from jobs.evaluation.differential import Combination, Oracle, Settings, compare
+from abox_ops.counting.reference import _Count
+from abox_ops.elements.quotient import Partition
+from abox_ops.labels.calculus import Label, join
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.components import Kept
+from abox_ops.patch.border import Border
+from abox_ops.patch.outside import OutsideCompletion
+from abox_ops.patch.reference import Patch
 from shiq import check_insertions
 from shiq.abox import abox_of
 from shiq.errors import UsageError
@@ -28,6 +26,8 @@ from shiq.reasoner.hermit import HermitReasoner
 from shiq.result import Result
 from shiq.roles import Role
 from tests.test_golden import NAMES, check, expected
+from tests.tools import differential
+from tests.tools.differential import Combination, Oracle, Settings, compare
 
 PREFIX = "Prefix(:=<urn:t#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)"
 

@@ -13,19 +13,18 @@ import numpy as np
 import pytest
 from test_model import CASES, Case
 
-from abox_ops.decide import Decider
+from abox_ops.counting.fine_columns import FineCounts
+from abox_ops.counting.remembered import Read, Remembered
+from abox_ops.elements.columns import Graph
 from abox_ops.engine import ModelKnowledgeBase
-from jobs.engines import growth
-from jobs.engines.fine_counting import FineCounts
-from jobs.engines.graph import Graph
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.engines.outside_completion import stored_completion
-from jobs.engines.patch import Patch
-from jobs.engines.remembered import Read, Remembered
-from jobs.engines.renewal import Renewal
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.patch.columns import Patch
+from abox_ops.patch.outside_columns import stored_completion
+from abox_ops.patch.renewal import Renewal
 from jobs.store import open_store as open_stored
+from jobs.store import snapshot_delta as growth
 from shiq.abox import ABox, abox_of
 from shiq.check import Session, index, open_store
 from shiq.clause import ClausalTBox
@@ -40,6 +39,7 @@ from shiq.model import (
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 
 @pytest.fixture(scope="module")

@@ -11,19 +11,19 @@ import pytest
 from test_model import _HIDDEN, PREFIX
 from test_model_columns import _SETTINGS, check, facts, scratch
 
-from abox_ops.decide import Decider
-from jobs.columns import Ints
-from jobs.engines.index import Index
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.engines.outside_completion import OutsideCompletion
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.index.columns import Index
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.patch.outside_columns import OutsideCompletion
 from shiq.abox import ABox, abox_of
 from shiq.check import index, open_store
+from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
 from shiq.functional import parse_functional
 from shiq.reasoner import create
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 
 @pytest.fixture(scope="module")

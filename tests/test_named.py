@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from abox_ops.engine import CRITERIA, NamedModule
-from abox_ops.named import NamedModules, asked, positions, tally
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.named import NamedModules, asked, positions, tally
 from shiq.abox import abox_of
 from shiq.functional import parse_functional
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 TBOX = """Prefix(:=<urn:k:>) Ontology(
   SubClassOf(:X ObjectUnionOf(:P :Q)) SubClassOf(:X ObjectUnionOf(:P ObjectComplementOf(:Q)))

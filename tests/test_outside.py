@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from jobs.checking import outside
 from jobs.cli import main
 from jobs.lint import lint
 from shiq import Result, check_insertions
 from shiq.check import certify, certify_store, index, open_store
-from shiq.checking import outside
 from shiq.model import Axiom
 from simplify import locality
 from simplify.locality import Reach

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from abox_ops.whole import question
+from abox_ops.outside_question import question
 from shiq import check_insertions
 from shiq.functional.reader import parse_functional
 from shiq.functional.writer import ontology_text

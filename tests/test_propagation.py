@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from abox_ops.propagation import MaskPropagation, WidePropagation
-from abox_ops.told import clashes
+from abox_ops.labels.calculus import clashes
+from abox_ops.labels.propagation import MaskPropagation, WidePropagation
 from shiq.bits import bits
 
 WIDTH = 7

@@ -7,11 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.evaluation.random_ontologies.features import FEATURES, features_of, parts
-from jobs.evaluation.random_ontologies.gadgets import GADGETS, gadget, renamed
-from jobs.evaluation.random_ontologies.kb import RandomKB, flavour_of, random_kb, shrink
-from jobs.evaluation.random_ontologies.tbox import FLAVOURS, is_legal
-from jobs.evaluation.random_ontologies.told import PlainClashes
 from shiq.model import (
     AsymmetricObjectProperty,
     Class,
@@ -43,6 +38,11 @@ from shiq.model import (
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.roles import role_box, role_of
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.features import FEATURES, features_of, parts
+from tests.tools.random_ontologies.gadgets import GADGETS, gadget, renamed
+from tests.tools.random_ontologies.kb import RandomKB, flavour_of, random_kb, shrink
+from tests.tools.random_ontologies.tbox import FLAVOURS, is_legal
+from tests.tools.random_ontologies.told import PlainClashes
 
 SEEDS = range(600)
 A, B, C = (Class(f"urn:{name}") for name in "ABC")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from jobs.evaluation.random_ontologies.features import parts
-from jobs.evaluation.random_ontologies.kb import random_kb
 from shiq.functional import ontology_text
 from shiq.model import ObjectIntersectionOf, ObjectUnionOf
 from shiq.rdf import read_ontology
 from shiq.reasoner.jvm import release_jvm, shared_jvm
+from tests.tools.random_ontologies.features import parts
+from tests.tools.random_ontologies.kb import random_kb
 
 pytestmark = [
     pytest.mark.jvm,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from abox_ops.audit import Audit
-from abox_ops.decide import Decider
+from abox_ops.modules.audit import Audit
+from abox_ops.modules.decide import Decider
 from jobs.cli import main
 from jobs.repro import of_disagreement, read, replay
 from jobs.spark.auditing import drawn, examine

@@ -10,18 +10,18 @@ import pytest
 from command_line import shiq
 from store_content import said
 
-from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.store import open_store
 from jobs.store.manifest import read_manifest
 from jobs.store.read import status
 from jobs.store.snapshots import SNAPSHOTS, kept
-from jobs.upkeep import commit, commits, compact, stored_abox, write_store
+from jobs.store.upkeep import commit, commits, compact, stored_abox, write_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.check import open_store as open_session
 from shiq.errors import StoreError
 from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, Signature, TBox
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 CAT, DOG = Class("urn:t#Cat"), Class("urn:t#Dog")
 TBOX = TBox((DisjointClasses((CAT, DOG)),), Signature(frozenset((CAT.iri, DOG.iri))))

@@ -19,14 +19,13 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from pyspark import cloudpickle
 
-from abox_ops.decide import Decider
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.modules.decide import Decider
 from jobs.spark import worker
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read
 from jobs.store import Certificate, Store, numbering, open_store
 from jobs.store.schema import ALWAYS, COMPLETION
-from jobs.upkeep import prepare, write_store
+from jobs.store.upkeep import prepare, write_store
 from shiq.abox import ABox, abox_of
 from shiq.check import certify, index
 from shiq.check import open_store as open_session
@@ -49,6 +48,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import create
 from shiq.verdict import Leftover, Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

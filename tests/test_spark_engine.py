@@ -15,15 +15,14 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
-from abox_ops.conflicts import Explainer
-from abox_ops.decide import Decider
+from abox_ops.conflicts.explain import Explainer
 from abox_ops.engine import AddSet, NamedModule
-from jobs.engines.index import vocabulary_of
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.spark import SparkKnowledgeBase
-from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
+from abox_ops.index.columns import vocabulary_of
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.decide import Decider
 from jobs.spark import facts, patching
+from jobs.spark.engine import SparkKnowledgeBase
 from jobs.spark.explaining import FarExplainer
 from jobs.spark.facts import element_names
 from jobs.spark.kernel import DELETED, Watched, closed, insert
@@ -35,7 +34,7 @@ from jobs.store import Certificate
 from jobs.store import open_store as open_opened
 from jobs.store.manifest import Manifest
 from jobs.store.schema import COMPLETION
-from jobs.upkeep import write_store
+from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.check import index, open_store
 from shiq.model import (
@@ -70,6 +69,7 @@ from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,8 +19,7 @@ import jobs
 from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
 from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey
-from jobs.store.values import decode
-from jobs.upkeep import write_store
+from jobs.store.upkeep import write_store
 from shiq.abox import abox_of
 from shiq.errors import InputError
 from shiq.model import (
@@ -41,6 +40,7 @@ from shiq.model import (
     Signature,
     TBox,
 )
+from shiq.model_json import decode
 from shiq.rdf import read_assertions
 from shiq.rdf.tables import line_of
 

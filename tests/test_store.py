@@ -26,8 +26,8 @@ from jobs.store.lookup import lookup_path
 from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ALWAYS, ROW_GROUP, term_hash
-from jobs.upkeep import build as building
-from jobs.upkeep import commit, compact, tables, write_store
+from jobs.store.upkeep import build as building
+from jobs.store.upkeep import commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
 from shiq.errors import StoreError
 from shiq.model import (

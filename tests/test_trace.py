@@ -7,9 +7,8 @@ from collections import Counter
 import pytest
 from clausal_random import PROFILES, random_case
 
-from abox_ops.core import core
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.conflicts.core import core
+from abox_ops.memory import MemoryKnowledgeBase
 from shiq.abox import abox_of
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
@@ -17,6 +16,7 @@ from shiq.reasoner.hypertableau.trace import LISTS, TracedSearch, core_of
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Module
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 SEEDS = range(250)
 STEPS = 100_000

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abox_ops.decide import Decider
 from abox_ops.engine import ModelKnowledgeBase
-from jobs.engines.labels import Bools
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.memory import MemoryKnowledgeBase
-from jobs.engines.patch import Patch
-from jobs.evaluation.random_ontologies.kb import RandomKB, random_kb
+from abox_ops.labels.numbered import Bools
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.patch.columns import Patch
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
 from shiq.check import certify, check_insertions, index
@@ -24,6 +23,7 @@ from shiq.errors import UsageError
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
 SEEDS = range(100)
 

@@ -15,7 +15,6 @@ import pathways
 import pytest
 from command_line import shiq
 
-from jobs.evaluation.random_ontologies.kb import random_kb
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
 from shiq.check import certify, check_insertions
@@ -27,6 +26,7 @@ from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.tools.random_ontologies.kb import random_kb
 
 CAT, DOG = Class("urn:t#Cat"), Class("urn:t#Dog")
 TBOX = TBox((DisjointClasses((CAT, DOG)),))
@@ -139,7 +139,7 @@ def test_a_conflict_in_one_large_module_is_found_from_the_clash(criterion: str) 
             return super().decide(tbox, modules, timeout)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("shiq.checking.deciding.create", lambda *_, **__: Counting())
+        patched.setattr("jobs.checking.deciding.create", lambda *_, **__: Counting())
         result = check_insertions(
             pathways.tbox(), abox_of(data), abox_of(bad), criterion=criterion, reasoner="own", explain_seconds=None
         )

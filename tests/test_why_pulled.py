@@ -10,22 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abox_ops.decide import Decider
-from jobs.columns import without
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.pulled_in import NOTHING, PulledIn
-from jobs.evaluation.random_ontologies.kb import random_kb
+from abox_ops.elements.pulled_in import NOTHING, PulledIn
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.decide import Decider
 from jobs.reports.schema import problems
 from jobs.text.results import result_text
 from shiq.abox import abox_of
 from shiq.check import check_insertions
 from shiq.clause import ClausalTBox
+from shiq.columns.arrays import without
 from shiq.errors import UsageError
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Result
 from tests.conftest import CASES
+from tests.tools.random_ontologies.kb import random_kb
 
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 _REASONER = create("own")

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from jobs.checking.options import BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, master_option
 from jobs.commands.running import run_check
 from jobs.reports.asked import Asked
-from shiq.checking.options import BUILDERS
 
 
 @click.command()

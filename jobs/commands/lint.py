@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from jobs.checking.options import known_of
 from jobs.commands.options import Nearest, known_option
 from jobs.commands.running import level, write_json
 from jobs.progress import ProgressLine
-from shiq.checking.options import known_of
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 

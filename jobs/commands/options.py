@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from shiq.checking.options import ASK, ENGINES, EXPLAIN_SECONDS, OUTSIDE
+from jobs.checking.options import ASK, ENGINES, EXPLAIN_SECONDS, OUTSIDE
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 

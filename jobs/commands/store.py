@@ -65,7 +65,7 @@ def compact(store: str) -> int:
 
     Files that no snapshot has needed for a week are removed.
     """
-    from jobs.upkeep import compact as run
+    from jobs.store.upkeep import compact as run
 
     click.echo(f"snapshot {run(Path(store)).snapshot}")
     return 0

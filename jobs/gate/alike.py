@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from abox_ops.raw_conflict import RawConflict
+from abox_ops.conflicts.raw_conflict import RawConflict
 from shiq.abox import individuals_of
 from shiq.model import (
     Assertion,

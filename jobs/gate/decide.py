@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from jobs.checking.options import Progress
 from jobs.gate.batch import UNITS, Batch, assertions_in, renamed
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
@@ -31,7 +32,6 @@ from jobs.gate.waivers import Policy
 from jobs.progress import renaming
 from shiq.aside import Aside
 from shiq.check import Session
-from shiq.checking.options import Progress
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from abox_ops import identities as entailed
+from abox_ops.conflicts import identities as entailed
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines, term
 from shiq.result import Result

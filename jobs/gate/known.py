@@ -21,13 +21,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from abox_ops.conflicts import Explainer
-from abox_ops.decide import Decider
+from abox_ops.conflicts.explain import Explainer
+from abox_ops.conflicts.raw_conflict import RawConflict
+from abox_ops.conflicts.support import Supports
 from abox_ops.engine import AddSet, KnowledgeBase, NamedModule
-from abox_ops.named import asked, positions
-from abox_ops.raw_conflict import RawConflict
-from abox_ops.support import Supports
-from abox_ops.told import LabelSpace
+from abox_ops.labels.calculus import LabelSpace
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import asked, positions
+from jobs.checking.options import ENGINES, load
 from jobs.files import json_text, write_whole
 from jobs.gate.alike import hitting_set, matches, predicates, renamed
 from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
@@ -36,7 +37,6 @@ from jobs.gate.undecided import open_values
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
 from shiq.aside import UNDECIDED, Aside
-from shiq.checking.options import ENGINES, load
 from shiq.conflict import Conflict
 from shiq.explanation import Explained, Group
 from shiq.functional.writer import axiom_text

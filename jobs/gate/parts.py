@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from jobs.columns import Ints
 from shiq.abox import ABox, abox_of
+from shiq.columns.arrays import Ints
 from shiq.model import Assertion
 
 _Mask: TypeAlias = Any  # numpy array of bool

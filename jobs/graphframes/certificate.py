@@ -10,8 +10,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.columns import Ints
 from jobs.graphframes.rules import Rules
+from shiq.columns.arrays import Ints
 from shiq.errors import OperationalError
 
 

@@ -1,4 +1,5 @@
-"""A_add under the clausal criterion by message passing: the closure of `abox_ops.add_set` (THEORY.md 2.4), step by step."""
+"""A_add under the clausal criterion by message passing: the closure of `abox_ops.clausal.reference` (THEORY.md 2.4), step by
+step."""
 
 from __future__ import annotations
 
@@ -8,16 +9,16 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.seen import below, seen_roles
-from abox_ops.told import Label
-from jobs.columns import Columns, Ints, take, unique
-from jobs.engines.index import Index
-from jobs.engines.touched import Touched
+from abox_ops.elements.touched import Touched
+from abox_ops.index.columns import Index
+from abox_ops.labels.calculus import Label
+from abox_ops.labels.seen import below, seen_roles
 from jobs.graphframes.counting import as_frame, merge_classes
 from jobs.graphframes.frames import collected, frame, settled
 from jobs.graphframes.reach import both_ways, reached
 from jobs.graphframes.rules import label_of
 from jobs.graphframes.world import World
+from shiq.columns.arrays import Columns, Ints, take, unique
 from shiq.model import Literal
 
 
@@ -47,7 +48,8 @@ class Clausal:
         self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
 
     def run(self) -> Closed:
-        """See `abox_ops.add_set`: told⁺, merge classes, the start of I, its closure; again with what came in, until stable."""
+        """See `abox_ops.clausal.reference`: told⁺, merge classes, the start of I, its closure; again with what came in, until
+        stable."""
         world = self.world
         world.activate(world.ids(world.of(self.touched.nodes)))
         seen = np.zeros(0, np.int64)

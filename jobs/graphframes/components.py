@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.columns import Ints, unique
 from jobs.graphframes.certificate import certify_components
 from jobs.graphframes.frames import collected, frame
+from shiq.columns.arrays import Ints, unique
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high fixed cost.
 _SMALL = 200_000

@@ -1,8 +1,8 @@
 """Merge classes (THEORY.md 2.3): Spark finds where a ≤n may be broken at all, the reference counts there.
 
 Which elements can be overfull by themselves is bounded from above by message counts, without asking which needs are met. From
-those on, `abox_ops.counting` is run over the neighbourhoods that matter, fetched as far as its classes reach: an element whose
-neighbourhood was not fetched is alone in its class and within its bounds.
+those on, `abox_ops.counting.reference` is run over the neighbourhoods that matter, fetched as far as its classes reach: an
+element whose neighbourhood was not fetched is alone in its class and within its bounds.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.counting import Counts, Needs
-from abox_ops.elements import ElementGraph
-from abox_ops.told import EMPTY, Label
+from abox_ops.counting.reference import Counts, Needs
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import EMPTY, Label
 from jobs.graphframes.frames import collected, frame, settled
 from jobs.graphframes.rules import Rules, label_of
 from jobs.graphframes.world import World

@@ -6,13 +6,13 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.columns import Ints
-from jobs.engines.base import Base
-from jobs.engines.grouping import Grouping, grouping
+from abox_ops.elements.base import Base
+from abox_ops.elements.partition import Grouping, grouping
 from jobs.graphframes.components import components
 from jobs.graphframes.frames import collected, frame, rows_of
 from jobs.graphframes.rules import Rules, label_of
-from jobs.rows import SAME
+from shiq.columns.arrays import Ints
+from shiq.columns.rows import SAME
 
 
 def asserted_equal(spark: SparkSession, base: Base) -> Grouping:

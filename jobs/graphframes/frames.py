@@ -10,12 +10,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.columns import ArrayTable, Columns, Ints, Table, concatenate, is_in
-from jobs.engines.base import LessTable, StoreBase
-from jobs.engines.grouping import Grouping
-from jobs.engines.index import ElementLabels
-from jobs.engines.whole import Whole
+from abox_ops.elements.base import LessTable, StoreBase
+from abox_ops.elements.partition import Grouping
+from abox_ops.elements.union_view import Whole
+from abox_ops.index.columns import ElementLabels
 from jobs.store.table import ParquetTable
+from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, concatenate, is_in
 
 
 def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:

@@ -6,23 +6,23 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.columns import array_table
-from jobs.engines.base import Base
-from jobs.engines.calculus import Calculus
-from jobs.engines.grouping import grouping
-from jobs.engines.index import ElementLabels, Index, all_complex, alone, negated, vocabulary_of
+from abox_ops.elements.base import Base
+from abox_ops.elements.partition import grouping
+from abox_ops.index.columns import ElementLabels, Index, all_complex, alone, negated, vocabulary_of
+from abox_ops.labels.columns import Calculus
 from jobs.graphframes.equalities import asserted_equal
 from jobs.graphframes.frames import collected, named, nodes, renamed
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
 from jobs.graphframes.world import World
+from shiq.columns.arrays import array_table
 from shiq.model import TBox
 from shiq.roles import RoleBox
 from simplify import simplify
 
 
 def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> Index:
-    """The index of (``tbox``, ``base``): what `jobs.engines.index.build_index` gives, but for the merge classes, which are left
-    to the checks."""
+    """The index of (``tbox``, ``base``): what `abox_ops.index.columns.build_index` gives, but for the merge classes, which are
+    left to the checks."""
     complex_ = all_complex(base)
     extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
     simplified = simplify(tbox, extra)

@@ -1,7 +1,7 @@
 """The patch of the criterion `model` (THEORY.md 3.2 to 3.4) with told⁺ and entailed equality by message passing.
 
 Border rules, assumed labels and counts are those of the engine `local`, over the role assertions of I and its neighbours; the
-modules of each round are components that GraphFrames finds (`jobs.engines.graphframes.GraphFramesAddSet`).
+modules of each round are components that GraphFrames finds (`jobs.graphframes.engine.GraphFramesAddSet`).
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 from pyspark.sql import functions as F
 
-from jobs.columns import is_in, unique
-from jobs.engines.calculus import Calculus
-from jobs.engines.graph import Graph, flags
-from jobs.engines.index import Index
-from jobs.engines.outside_completion import OutsideCompletion
-from jobs.engines.patch import Named, Patch
-from jobs.engines.touched import Touched
+from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.touched import Touched
+from abox_ops.index.columns import Index
+from abox_ops.labels.columns import Calculus
+from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.graphframes.frames import collected
 from jobs.graphframes.rules import label_of
 from jobs.graphframes.world import World
+from shiq.columns.arrays import is_in, unique
 
 
 class MessagePatch(Patch):

@@ -1,4 +1,4 @@
-"""A_add as published, by message passing: `abox_ops.definition7` (THEORY.md 1.4).
+"""A_add as published, by message passing: `abox_ops.published.reference` (THEORY.md 1.4).
 
 What becomes of a role assertion (kept, or which remedies stand for it, and whom these make enter) depends on the asserted labels
 of its ends alone; so it is worked out once per distinct combination, and entering travels along the role assertions.
@@ -13,20 +13,20 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.parts import m_part, u_part
-from abox_ops.remedy import Remedy, remedies
-from abox_ops.seen import below, seen_roles
-from abox_ops.told import Label, join
-from jobs.columns import Ints, distinct, take, unique
-from jobs.engines.calculus import Calculus
-from jobs.engines.index import Index, alone
-from jobs.engines.touched import Touched
-from jobs.engines.whole import Whole
+from abox_ops.elements.touched import Touched
+from abox_ops.elements.union_view import Whole
+from abox_ops.index.columns import Index, alone
+from abox_ops.labels.calculus import Label, join
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.seen import below, seen_roles
+from abox_ops.published.parts import m_part, u_part
+from abox_ops.published.remedy import Remedy, remedies
 from jobs.graphframes.closure import Closed, members_of
 from jobs.graphframes.frames import collected, frame, named, nodes, renamed, role_assertions, settled
 from jobs.graphframes.reach import reached
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
 from jobs.graphframes.world import World
+from shiq.columns.arrays import Ints, distinct, take, unique
 from shiq.roles import Role, RoleBox
 from simplify import SimplifiedTBox, Universal
 
@@ -81,7 +81,7 @@ class RemedyRules:
 def published(
     spark: SparkSession, index: Index, tbox: SimplifiedTBox, calculus: Calculus, whole: Whole, roles: RoleBox, touched: Touched
 ) -> tuple[Closed, list[tuple[int, str, bool]]]:
-    """The closure by element, and its remedies (element, name, positive). See `abox_ops.definition7`."""
+    """The closure by element, and its remedies (element, name, positive). See `abox_ops.published.reference`."""
     box = tbox.definition4_clauses.roles
     negated = below(index.negated_roles | touched.negated_roles, box)
     never = seen_roles(box) | negated | m_part(tbox)

@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from abox_ops.irrelevance import Irrelevance
-from abox_ops.told import EMPTY, CompiledClause, Label, LabelSpace, join
+from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
+from abox_ops.labels.irrelevance import Irrelevance
 from shiq.clause import ClausalTBox
 from shiq.roles import Role
 

@@ -8,19 +8,19 @@ import numpy as np
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.normal import normalise
-from jobs.columns import Columns, Ints, unique
-from jobs.engines.base import FRESH
-from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.grouping import Grouping
-from jobs.engines.labels import EMPTY_ID
-from jobs.engines.whole import Whole
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.partition import Grouping
+from abox_ops.elements.union_view import Whole
+from abox_ops.labels.columns import Calculus, distinct_values
+from abox_ops.labels.numbered import EMPTY_ID
 from jobs.graphframes.components import components
 from jobs.graphframes.equalities import entailed_equal
 from jobs.graphframes.frames import frame, members, renamed, role_assertions, rows_of, settled
 from jobs.graphframes.rules import NOTHING_TOLD, Rules, joined_text, label_text
 from jobs.graphframes.told import told
-from jobs.rows import DIFFERENT, SAME
+from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Assertion, Class, ClassAssertion, NegativeObjectPropertyAssertion, ObjectComplementOf
 from shiq.roles import Role, RoleBox, role_of
 
@@ -222,7 +222,8 @@ class World:
         self.vertices = settled(self.vertices.join(chosen, "id", "left").withColumn("active", active).drop("chosen"))
 
     def saturate(self) -> None:
-        """Brings the labels of the active elements to the fixpoint, with the equalities that they entail: `abox_ops.saturation`.
+        """Brings the labels of the active elements to the fixpoint, with the equalities that they entail:
+        `abox_ops.told.reference`.
 
         Stops because labels grow within finitely many literals and elements only merge.
         """

@@ -1,6 +1,7 @@
 """`--audit` where executors decide: the shapes that are drawn come to the driver, with what was said of them.
 
-There each is put to the same reasoner again, and to the second one that audits it (`abox_ops.audit`); all three have to agree.
+There each is put to the same reasoner again, and to the second one that audits it (`abox_ops.modules.audit`); all three have to
+agree.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from abox_ops.audit import Audit, Disagreement
-from abox_ops.decide import Decider
-from abox_ops.shapes import Shape, Shapes
+from abox_ops.modules.audit import Audit, Disagreement
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.reasoner.protocol import Answer, Module

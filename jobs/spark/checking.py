@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import shiq
+from abox_ops.conflicts.identities import Identity
+from abox_ops.elements.base import Names
 from abox_ops.engine import MODEL
-from abox_ops.identities import Identity
-from jobs.engines.base import Names
-from jobs.engines.index import vocabulary_of
-from jobs.engines.local import LocalKnowledgeBase
+from abox_ops.index.columns import vocabulary_of
+from abox_ops.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
 from jobs.spark.deciding import Decided, answered, collected, consistent_shapes, decide, drawn
 from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, merged_by, modules_of, run_group
@@ -33,8 +33,8 @@ from jobs.spark.reading import BatchRows
 from jobs.spark.reasoners import Asking
 from jobs.spark.rounds import grouped, meeting, range_width, united
 from jobs.spark.worker import StoreKey
-from jobs.store.values import decode, encode
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
+from shiq.model_json import decode, encode
 from shiq.ntriples import assertion_lines
 from shiq.verdict import Verdict
 

@@ -131,7 +131,7 @@ def compared(pairs: Sequence[tuple[Path, Path]], master: str) -> dict[str, dict[
 
 def checked(store: Path, batch: Path, master: str) -> dict[str, object]:
     """What one check cost. Raises: InputError where a session is active already."""
-    from jobs.engines.spark import SparkKnowledgeBase
+    from jobs.spark.engine import SparkKnowledgeBase
     from jobs.spark.session import spark_session, stop
     from shiq.check import open_store
 

@@ -2,7 +2,7 @@
 
 The engine `local` explains those insertions as if they were the batch. A minimal conflict may also join insertions of groups that
 are consistent by themselves, or of one of them and an inconsistent one; it then shows when insertions are taken out, as in
-`abox_ops.conflicts`: so each time nothing is left here, Spark is asked for the whole batch without what was taken out.
+`abox_ops.conflicts.explain`: so each time nothing is left here, Spark is asked for the whole batch without what was taken out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from abox_ops.conflicts import Explainer
+from abox_ops.conflicts.explain import Explainer
 from shiq.abox import ABox, abox_of
 from shiq.model import Assertion
 

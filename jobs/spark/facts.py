@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from jobs.columns import Ints
-from jobs.engines.base import FRESH
-from jobs.engines.calculus import Calculus
-from jobs.engines.graph import Graph
-from jobs.engines.whole import Whole
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.union_view import Whole
+from abox_ops.labels.columns import Calculus
 from jobs.store.schema import term_hash
+from shiq.columns.arrays import Ints
 
 
 def element_names(graph: Graph, whole: Whole) -> Ints:

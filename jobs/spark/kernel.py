@@ -3,8 +3,8 @@
 *Speculate, certify, merge.* Groups are run as if each were the whole batch. Beside its result a run tells which elements (of A,
 or fresh) it *consulted* and which it *changed*, and groups of which one consulted what another changed are run again as one.
 
-A run of `jobs.engines.clausal` is a sequence of rounds (told⁺, merge classes, I), each a function of the state before it; I is
-kept from round to round, and a round that changes nothing is the last. Every value that a round reads, it reads at an element
+A run of `abox_ops.clausal.columns` is a sequence of rounds (told⁺, merge classes, I), each a function of the state before it; I
+is kept from round to round, and a round that changes nothing is the last. Every value that a round reads, it reads at an element
 that its graph has located: label, quotient and merge class, members, rows of the base and of the insertions.
 
 * consulted(g): all elements that the graph of g has located at the end.
@@ -49,17 +49,16 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+from abox_ops.clausal.columns import Clausal, Found
+from abox_ops.conflicts.identities import Identity, identities
+from abox_ops.counting.columns import Counts
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.touched import touched_by
 from abox_ops.engine import MODEL, NamedModule
-from abox_ops.identities import Identity, identities
-from abox_ops.shapes import Shape, Shapes
-from jobs.columns import Ints, unique
-from jobs.engines.clausal import Clausal, Found
-from jobs.engines.counting import Counts
-from jobs.engines.graph import Graph
-from jobs.engines.labels import Bools
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.touched import touched_by
+from abox_ops.labels.numbered import Bools
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.shapes import Shape, Shapes
 from jobs.spark.auditing import is_drawn
 from jobs.spark.facts import counted_ends, element_names
 from jobs.spark.patching import patch, patch_all
@@ -67,6 +66,7 @@ from jobs.spark.plan import Plan, knowledge_base, whole_of
 from jobs.spark.rows import abox_of_rows
 from jobs.spark.worker import opened_store
 from shiq.abox import ABox
+from shiq.columns.arrays import Ints, unique
 from shiq.datatypes import DataTheory
 from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer

@@ -33,17 +33,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from abox_ops.elements.columns import longer
 from abox_ops.engine import Decide
-from jobs.columns import Ints
-from jobs.engines.graph import longer
-from jobs.engines.labels import Bools
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.patch import Patch
+from abox_ops.labels.numbered import Bools
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.patch.columns import Patch
 from jobs.spark.facts import counted_ends
 from jobs.spark.plan import Plan, whole_of
 from jobs.spark.reasoners import decided_in_time, decider_of
 from shiq.abox import ABox
+from shiq.columns.arrays import Ints
 from shiq.reasoner.protocol import Answer
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.columns import Ints, array_table
-from jobs.engines.base import Base, Names, OverBase
-from jobs.engines.calculus import Calculus
-from jobs.engines.index import Extra, Index
-from jobs.engines.local import LocalKnowledgeBase
-from jobs.engines.whole import Whole, batch_of, split
+from abox_ops.elements.base import Base, Names, OverBase
+from abox_ops.elements.union_view import Whole, batch_of, split
+from abox_ops.index.columns import Extra, Index
+from abox_ops.labels.columns import Calculus
+from abox_ops.local import LocalKnowledgeBase
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey, kept, opened_store
 from shiq.abox import ABox, Interner
+from shiq.columns.arrays import Ints, array_table
 from simplify import SimplifiedTBox, simplify
 
 

@@ -24,12 +24,12 @@ from jobs.spark import rows as rows_
 from jobs.spark.rows import ASSERTIONS, DDL, ROLE, Origins
 from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
 from jobs.spark.worker import StoreKey, opened_store
-from jobs.store.values import decode
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.model import TBox
+from shiq.model_json import decode
 from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import MOST_SHOWN, capped
@@ -328,7 +328,7 @@ def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int
 
 def _by_driver(spark: SparkSession, reading: Reading, store: StoreKey, aside: bool) -> BatchRows:
     """The batch as the other engines read it."""
-    from shiq.checking.inputs import without_ill_typed
+    from jobs.checking.inputs import without_ill_typed
 
     abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
     leftovers, ledger = (*reading.leftovers, *set_aside), Counter(reading.ledger)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from abox_ops.decide import Decider
 from abox_ops.engine import Decide
+from abox_ops.modules.decide import Decider
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
 from shiq.reasoner import create

@@ -1,7 +1,7 @@
 """A batch as rows of texts, one assertion each: what travels between Spark tasks.
 
 ``kind`` says what a row is: `CLASS` (s, p: class), `ROLE` (s, p: property, o), `DATA` (s, p, o with datatype and language), or
-`OTHER` (o: any other assertion as JSON, `jobs.store.values`; s and p: its individuals). ``s_node`` and ``o_node`` are the store's
+`OTHER` (o: any other assertion as JSON, `shiq.model_json`; s and p: its individuals). ``s_node`` and ``o_node`` are the store's
 numbers of the individuals, -1 for fresh ones; ``key`` is what the caller calls the row, ``graph`` the named graph it is in (an
 N-Triples term), "" where nothing; ``split`` and ``line`` say what task has read it, and where in its part (-1 where unknown).
 """
@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.columns import Ints
-from jobs.store.values import decode, encode
 from shiq.abox import ABox, ABoxBuilder, individuals_of
+from shiq.columns.arrays import Ints
 from shiq.model import (
     Assertion,
     Class,
@@ -33,6 +32,7 @@ from shiq.model import (
     ObjectPropertyAssertion,
     SameIndividual,
 )
+from shiq.model_json import decode, encode
 from shiq.place import Place
 
 CLASS, ROLE, DATA, OTHER = "class", "role", "data", "other"

@@ -22,10 +22,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.spark.rows import CLASS, DATA, ROLE, batch_of
 from jobs.spark.worker import StoreKey, opened_store
-from jobs.store.values import encode
 from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.model import Literal, Signature
+from shiq.model_json import encode
 from shiq.packed import Packing
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.ill_typed import take_ill_typed

@@ -1,6 +1,6 @@
 """The store: a certified-consistent ABox on disk, as sorted Delta tables beside its TBox (ARCHITECTURE: idea 2).
 
-How one is built and grown is `jobs.upkeep`.
+How one is built and grown is `jobs.store.upkeep`.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jobs.columns import Ints
-from jobs.rows import DIFFERENT, SAME
 from jobs.store.read import Store, complex_assertions
 from shiq.abox import ABox, Interner
+from shiq.columns.arrays import Ints
+from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Literal
 
 

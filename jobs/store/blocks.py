@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jobs.columns import Ints, ranges
 from jobs.store.files import damaged
+from shiq.columns.arrays import Ints, ranges
 
 #: Bytes of a block; two to the power of `_SHIFT`.
 BLOCK, _SHIFT = 4096, 12

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
 from jobs.store.blocks import Blocks, seal
 from jobs.store.files import MOVED, DataFile, damaged, placed
 from jobs.store.manifest import LOOKUPS
+from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
 from shiq.errors import StoreError
 
 _HALF = np.iinfo(np.int32)

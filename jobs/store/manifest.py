@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from jobs.store.files import DAMAGED, DataFile, placed
-from jobs.store.values import encode
 from shiq.errors import StoreError
 from shiq.model import TBox
+from shiq.model_json import encode
 from shiq.verdict import Verdict
 
 MANIFEST = "store.json"

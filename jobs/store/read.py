@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from jobs.columns import Columns, Ints, ReadCounter, is_in, positions, take
-from jobs.rows import DIFFERENT, SAME
 from jobs.store.files import DAMAGED, damaged, read_json
 from jobs.store.left_out import read_left_out
 from jobs.store.lookup import lookup_path
@@ -31,8 +29,9 @@ from jobs.store.schema import (
 )
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
-from jobs.store.values import decode
 from shiq.aside import Aside
+from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
+from shiq.columns.rows import DIFFERENT, SAME
 from shiq.errors import StoreError
 from shiq.model import (
     Assertion,
@@ -47,6 +46,7 @@ from shiq.model import (
     SameIndividual,
     TBox,
 )
+from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 from simplify.locality import names_of
 
@@ -222,7 +222,7 @@ class Store:
 
     @cached_property
     def index_document(self) -> dict[str, Any]:
-        """What the index says beside its tables (`jobs.upkeep.tables.index_document`)."""
+        """What the index says beside its tables (`jobs.store.upkeep.tables.index_document`)."""
         found: dict[str, Any] = self._document("index")
         return found
 

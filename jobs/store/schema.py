@@ -10,19 +10,19 @@ The files of a version may overlap in their keys: each is sorted in itself. A la
 * ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
 * ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal, lexical form, datatype, language;
   once for each range of individuals that has it (`jobs.store.numbering`).
-* ``pairs``: node, kind (`jobs.rows`; + 1 where the node was named second), neighbour; each from both ends.
-* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`jobs.store.values`),
+* ``pairs``: node, kind (`shiq.columns.rows`; + 1 where the node was named second), neighbour; each from both ends.
+* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as JSON (`shiq.model_json`),
   once for each individual that they are about.
 
-What (T, A) comes to, and has to be worked out anew for another T (`jobs.engines.index`; the document ``index`` says which atoms
-the labels are over):
+What (T, A) comes to, and has to be worked out anew for another T (`abox_ops.index.columns`; the document ``index`` says which
+atoms the labels are over):
 
 * ``elements``: element (a class of individuals that are equal for certain, named by its least node) and its told label.
 * ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
 * ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality, elements by merge class; those
   alone in their group are left out. ``same_members`` and so on: the same rows by group.
 
-What the model that certified A says beyond that (`jobs.engines.outside_completion`), in stores that were certified with it:
+What the model that certified A says beyond that (`abox_ops.patch.outside_columns`), in stores that were certified with it:
 
 * ``completed``: element, label: the certified label where it is not the told one completed.
 * ``outside``, ``certified`` (and ``_members``): elements by merge class of that model, and by module of the certificate.
@@ -44,10 +44,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import Columns, Ints, arrow_ints
 from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
 from jobs.store.manifest import TABLES, TableVersion
+from shiq.columns.arrays import Columns, Ints, arrow_ints
 from shiq.model import Literal
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2

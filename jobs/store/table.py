@@ -17,7 +17,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.columns import (
+from jobs.store.files import MOVED, DataFile, verify
+from jobs.store.lookup import MappedFile, mapped
+from jobs.store.manifest import TableVersion
+from shiq.columns.arrays import (
     Columns,
     Ints,
     ReadCounter,
@@ -29,9 +32,6 @@ from jobs.columns import (
     take,
     unique,
 )
-from jobs.store.files import MOVED, DataFile, verify
-from jobs.store.lookup import MappedFile, mapped
-from jobs.store.manifest import TableVersion
 from shiq.errors import StoreError
 
 #: Row groups, and rows, of a chunk of a scan.

@@ -38,11 +38,11 @@ from jobs.store.manifest import (
 from jobs.store.read import Store, open_store
 from jobs.store.schema import delta_files
 from jobs.store.snapshots import SNAPSHOTS, keep, kept
-from jobs.store.values import encode
 from shiq.aside import Aside
 from shiq.errors import StoreError
 from shiq.left_out import of_summaries
 from shiq.model import TBox
+from shiq.model_json import encode
 from shiq.verdict import Leftover
 
 #: What a build in many tasks leaves between its steps (`jobs.spark.building`).

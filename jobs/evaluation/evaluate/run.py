@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from abox_ops.engine import CRITERIA, MODEL
+from jobs.checking.options import AUTO
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import Batch, Dataset
@@ -30,7 +31,6 @@ from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, mach
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import Question, command, told
 from shiq.check import ENGINES
-from shiq.checking.options import AUTO
 from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find

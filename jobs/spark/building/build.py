@@ -22,14 +22,13 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from abox_ops.normal import normalise
-from abox_ops.told import EMPTY, Label, clashes
-from jobs.columns import Columns, array_table
-from jobs.engines.base import Names
-from jobs.engines.graph import NameLiteral
-from jobs.engines.grouping import Grouping, grouping
-from jobs.engines.index import Extra, negated, vocabulary_of
-from jobs.rows import DIFFERENT, SAME, both_ends, complex_rows
+from abox_ops.elements.base import Names
+from abox_ops.elements.columns import NameLiteral
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.partition import Grouping, grouping
+from abox_ops.index.columns import Extra, negated, vocabulary_of
+from abox_ops.labels.calculus import EMPTY, Label, clashes
+from abox_ops.labels.documents import clauses_hash, complex_text, label_rows
 from jobs.spark.building.certificate import Certified, certify, consistent
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
@@ -52,19 +51,20 @@ from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
 from jobs.store.files import DataFile
-from jobs.store.labels import clauses_hash, complex_text, label_rows
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
-from jobs.store.values import encode
 from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
+from shiq.columns.arrays import Columns, array_table
+from shiq.columns.rows import DIFFERENT, SAME, both_ends, complex_rows
 from shiq.errors import OperationalError
 from shiq.left_out import of_summaries
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
+from shiq.model_json import encode
 from shiq.reading import Reading
 from shiq.roles import Role, RoleBox, role_box
 from shiq.verdict import Leftover
@@ -81,7 +81,7 @@ class Settings:
     ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
     ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`), which is done for
     ``most_completed`` assertions at most; ``names_open``: whether the individuals of undecided modules are told. The rest as in
-    `shiq.checking.options.Options`."""
+    `jobs.checking.options.Options`."""
 
     width: int = RANGE
     near: int = NEAR
@@ -367,7 +367,7 @@ def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[i
 
 
 def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
-    """What `jobs.upkeep.tables.index_document` says of the same index."""
+    """What `jobs.store.upkeep.tables.index_document` says of the same index."""
     rules = indexed.rules
     return {
         "extra": [encode(x) for x in rules.extra],
@@ -389,7 +389,7 @@ def _counts(written: Sequence[Written], rare: _Rare) -> Counts:
 
 
 def _extra(names: Mapping[int, Sequence[str]], counts: Counts, rare: _Rare) -> Extra:
-    """What A's vocabulary adds to the TBox, in the order of `jobs.engines.index.build_index`."""
+    """What A's vocabulary adds to the TBox, in the order of `abox_ops.index.columns.build_index`."""
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
     known = Names(Interner(names[KIND_CLASS]))

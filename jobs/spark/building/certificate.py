@@ -20,17 +20,16 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
-from abox_ops.shapes import Shapes
-from abox_ops.told import Label
-from jobs.columns import Ints, distinct, unique
-from jobs.engines.base import StoreBase
-from jobs.engines.clausal import Clausal
-from jobs.engines.counting import Counts
-from jobs.engines.graph import Graph, flags
-from jobs.engines.grouping import components
-from jobs.engines.index import Index, alone
-from jobs.engines.local_add_set import LocalAddSet
-from jobs.engines.touched import touched_by
+from abox_ops.clausal.columns import Clausal
+from abox_ops.counting.columns import Counts
+from abox_ops.elements.base import StoreBase
+from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.partition import components
+from abox_ops.elements.touched import touched_by
+from abox_ops.index.columns import Index, alone
+from abox_ops.labels.calculus import Label
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.shapes import Shapes
 from jobs.spark.auditing import Drawn, drawn
 from jobs.spark.building.files import joined, load, placed, run, save, slices
 from jobs.spark.building.merging import Indexed, elements_of
@@ -38,6 +37,7 @@ from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import kept
 from jobs.store.numbering import spread
+from shiq.columns.arrays import Ints, distinct, unique
 from shiq.datatypes import DataTheory
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Module

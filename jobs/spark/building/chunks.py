@@ -22,11 +22,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.columns import Ints
 from jobs.gate.parts import without
 from jobs.spark.building.files import placed, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, abox_of
+from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.model import Assertion, Signature

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from jobs.columns import Columns, Ints, unique
 from jobs.spark.building.dictionary import Dictionary, number_rows
 from jobs.spark.building.files import joined, load, run, save, slices
 from jobs.spark.building.reading import Read
 from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
 from jobs.store.schema import term_hash
+from shiq.columns.arrays import Columns, Ints, unique
 
 #: So many ties (from both ends) are left to one task.
 FINISH = 1 << 22

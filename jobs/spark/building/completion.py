@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
-from abox_ops.decide import Decider
-from abox_ops.named import NamedModules
-from abox_ops.told import Label
-from jobs.columns import Columns, Ints
-from jobs.engines.local import LocalKnowledgeBase
+from abox_ops.labels.calculus import Label
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import NamedModules
 from jobs.spark.auditing import Drawn, drawn
 from jobs.spark.building.files import load, run, save
 from jobs.spark.building.merging import Indexed, grouping_tables
@@ -28,7 +27,8 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.reasoners import Asking, decided_in_time
 from jobs.store.files import DataFile
 from jobs.store.schema import COMPLETION, write_part
-from jobs.upkeep.build import certified_by_model
+from jobs.store.upkeep.build import certified_by_model
+from shiq.columns.arrays import Columns, Ints
 from shiq.reasoner import create
 from shiq.verdict import Verdict
 

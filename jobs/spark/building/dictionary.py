@@ -18,11 +18,11 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.columns import Columns, Ints
-from jobs.rows import both_ends
 from jobs.spark.building.chunks import Summary, folder_of
 from jobs.spark.building.files import load, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
+from shiq.columns.arrays import Columns, Ints
+from shiq.columns.rows import both_ends
 
 #: Terms that one part of the dictionary is meant to have.
 PART = 1 << 18

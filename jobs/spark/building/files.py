@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.columns import Columns, Ints
+from shiq.columns.arrays import Columns, Ints
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -8,10 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from abox_ops.audit import Audit
-from abox_ops.decide import Decider
 from abox_ops.engine import MODEL, AddSet
-from jobs.engines.local import LocalKnowledgeBase
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.modules.audit import Audit
+from abox_ops.modules.decide import Decider
+from jobs.checking.answer import Answering
+from jobs.checking.base import Found
+from jobs.checking.certifying import Repair
+from jobs.checking.deciding import OpenedDecider, close_decider, new_decider
+from jobs.checking.inputs import catalog_of, empty_tbox
+from jobs.checking.options import AUTO, Options
 from jobs.gate.known import nearby
 from jobs.spark.auditing import examine
 from jobs.spark.building.build import Built, Settings, build
@@ -21,12 +27,6 @@ from jobs.store import Certificate, open_store
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside, told_aside
 from shiq.check import certify
-from shiq.checking.answer import Answering
-from shiq.checking.base import Found
-from shiq.checking.certifying import Repair
-from shiq.checking.deciding import OpenedDecider, close_decider, new_decider
-from shiq.checking.inputs import catalog_of, empty_tbox
-from shiq.checking.options import AUTO, Options
 from shiq.model import Assertion
 from shiq.reading import Reading
 from shiq.result import Result

@@ -16,19 +16,19 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.columns import Columns, Ints, distinct
-from jobs.engines.base import StoreBase
-from jobs.engines.calculus import Calculus
-from jobs.engines.counting import Counts
-from jobs.engines.graph import Graph
-from jobs.engines.grouping import Grouping, grouping
-from jobs.engines.index import ElementLabels, Index, alone
+from abox_ops.counting.columns import Counts
+from abox_ops.elements.base import StoreBase
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.partition import Grouping, grouping
+from abox_ops.index.columns import ElementLabels, Index, alone
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.documents import read_labels
 from jobs.spark.building.files import run
 from jobs.spark.building.tables import Ranges
 from jobs.spark.building.told import Rules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
-from jobs.store.labels import read_labels
+from shiq.columns.arrays import Columns, Ints, distinct
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 

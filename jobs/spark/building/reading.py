@@ -15,11 +15,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from jobs.checking.inputs import without_ill_typed
 from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, less, rejects_of
 from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
-from shiq.checking.inputs import without_ill_typed
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS
 from shiq.model import Assertion, Signature, TBox

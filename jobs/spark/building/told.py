@@ -1,14 +1,14 @@
-"""Told literals of all of A, range by range: the fixpoint of `abox_ops.saturation` in rounds of Spark tasks.
+"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds of Spark tasks.
 
 A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the round before left them; a range is
 asked again where a range next to it has changed. Labels of a round are a file for each range; labels of neighbours are looked
 up in the files of their ranges. What is sent is worked out once per distinct (role, label, label), by the calculus of
-`jobs.engines`.
+`abox_ops`.
 
 Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them: members of one element send one
 another all they are told. The driver joins the neighbours of the centres that tasks report; then the rounds go on.
 
-Labels only grow, whatever the order, so the fixpoint is the one that `jobs.engines.index.build_index` comes to.
+Labels only grow, whatever the order, so the fixpoint is the one that `abox_ops.index.columns.build_index` comes to.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from abox_ops.told import Label
-from jobs.columns import Columns, Ints, distinct, is_in, take, unique
-from jobs.engines.base import Names
-from jobs.engines.calculus import Calculus, distinct_values
-from jobs.engines.graph import NameLiteral, flags
-from jobs.engines.grouping import components
-from jobs.engines.index import Extra
-from jobs.engines.labels import EMPTY_ID, Bools
+from abox_ops.elements.base import Names
+from abox_ops.elements.columns import NameLiteral, flags
+from abox_ops.elements.partition import components
+from abox_ops.index.columns import Extra
+from abox_ops.labels.calculus import Label
+from abox_ops.labels.columns import Calculus, distinct_values
+from abox_ops.labels.numbered import EMPTY_ID, Bools
 from jobs.spark.building.files import distinct_rows, joined, load, placed, run, slices
 from jobs.spark.building.tables import Ranges
 from jobs.spark.worker import kept
@@ -39,6 +38,7 @@ from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
+from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
 from shiq.model import Literal, TBox
 from simplify import simplify
 

@@ -1,0 +1,1 @@
+"""The clausal criterion (THEORY.md 2.3, 2.4)."""

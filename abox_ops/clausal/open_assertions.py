@@ -1,0 +1,217 @@
+"""What labels and counts leave open of role and data assertions, in columns (THEORY.md 2.3, 2.4, 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.pulled_in import PulledIn
+from abox_ops.elements.touched import Touched
+from abox_ops.index.columns import Index
+from abox_ops.labels.calculus import CompiledClause, Label
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import Bools, combinations
+from abox_ops.labels.seen import below, seen_roles
+from abox_ops.told.columns import asserted_labels, refuted_labels
+from shiq.columns.arrays import Columns, Ints, distinct, row_codes, unique
+from shiq.model import Literal
+from shiq.roles import Role
+
+_NONE = np.zeros(0, np.int64)
+#: Label and data of each member of a merge class.
+_Members: TypeAlias = list[tuple[Label, set[tuple[str, Literal]]]]
+
+
+class MergeClasses(Protocol):
+    """Merge classes of the elements of a graph, and what may be broken there."""
+
+    def classes(self, elements: Ints) -> Ints:
+        """A name for the class of each element."""
+
+    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
+        """(class, element) for every element of ``classes``."""
+
+    def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
+        """Whether the m-type ``clause`` cannot be broken at each element, however the rest turns out."""
+
+
+class OpenAssertions:
+    """The assertions of one graph, read with the labels that a criterion gives its elements."""
+
+    counts: MergeClasses
+
+    def __init__(self, index: Index, calculus: Calculus, graph: Graph, touched: Touched) -> None:
+        self.index, self.calculus, self.graph, self.touched = index, calculus, graph, touched
+        roles = calculus.tbox.roles
+        self.axiom_roles = seen_roles(roles)
+        self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
+        properties = index.negated_properties | touched.negated_properties
+        self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
+        self.pulled_in = PulledIn()
+        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
+        self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
+
+    def labels(self) -> Ints:
+        """The label of each element, by number: told⁺, unless a criterion knows more."""
+        return self.graph.label
+
+    def take_in(self, elements: Ints, *, inserted_only: bool) -> None:
+        """Gives ``elements`` what is asserted there beyond their labels in A."""
+        for labels in (asserted_labels, refuted_labels):
+            found = labels(self.calculus, self.graph, elements, inserted_only=inserted_only)
+            self.graph.label[elements] = self.calculus.table.join(self.graph.label[elements], found)
+
+    def take_in_all(self, elements: Ints) -> None:
+        """The same where T grew: what A asserts there may mean more than it did."""
+        self.take_in(elements, inserted_only=False)
+
+    def _relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
+        """Which role assertions are not irrelevant (THEORY.md 2.3)."""
+        label = self.labels()
+        found, which = self.calculus.role_calculus.open(role, label[source], label[target])
+        relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
+        for ends, end in ((source, "at_subject"), (target, "at_object")):
+            for clause in dict.fromkeys(c for o in found for c in getattr(o, end)):
+                has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[which]
+                has &= ~relevant
+                if has.any():
+                    relevant[has] = ~self.counts.is_within(ends[has], clause)
+        return relevant
+
+    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
+        label = self.labels()
+        reduced = self.calculus.role_calculus.reduced
+        return role, reduced(role, label[source]), reduced(role ^ 1, label[target])
+
+    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
+        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
+        key = (role, label, other)
+        found = self._undecided.get(key)
+        if found is None:
+            labels, roles = self.calculus.table.labels, self.calculus.roles
+            undecided = self.calculus.role_calculus.irrelevance.undecided
+            found = self._undecided[key] = (
+                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
+                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
+            )
+        return found
+
+    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
+        """The clauses that the labels leave undecided, whether the source is the branch, and the rows at which they do."""
+        keys, inverse = combinations(*self._reduced(source, role, target))
+        by_clause: dict[tuple[int, bool], list[int]] = {}
+        compiled: dict[int, CompiledClause] = {}
+        for i, key in enumerate(keys):
+            for clause, at_branch in self._open_clauses(*key):
+                compiled[clause.index] = clause
+                by_clause.setdefault((clause.index, at_branch), []).append(i)
+        for (number, at_branch), which in sorted(by_clause.items()):
+            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
+
+    def _seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
+        """Which role assertions an axiom of THEORY.md 2.6 or a negative assertion can see."""
+        seen = self.calculus.among(role, self.axiom_roles)
+        if self.negated_roles:
+            maybe = np.flatnonzero(~seen & self.calculus.among(role, self.negated_roles))
+            if len(maybe):
+                seen[maybe] = self._meets_negative(source[maybe], role[maybe], target[maybe])
+        return seen
+
+    def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
+        """Which role assertions have a negative one on a role above, between the merge classes of their ends."""
+        counts, roles = self.counts, self.calculus.roles
+        self.graph.expand(counts.pairs(unique(counts.classes(source)))[1])
+        rep = self.graph.rep
+        ends = [counts.classes(end) for end in (source, target)]
+        within: dict[int, set[int]] = {}
+        for class_, element in zip(*(column.tolist() for column in counts.pairs(unique(np.concatenate(ends))))):
+            within.setdefault(class_, set()).add(element)
+        negative: dict[int, list[tuple[Role, int]]] = {}
+        for a, r, b in self.graph.rare.negative_edges:
+            negative.setdefault(int(rep[a]), []).append((r, int(rep[b])))
+        above = self.calculus.tbox.roles.superroles
+        against = {a: [found for x in within[a] for found in negative.get(x, ())] for a in unique(ends[0]).tolist()}
+
+        def is_met(a: int, role: Role, b: int) -> bool:
+            return any(r in above(role) and y in within[b] for r, y in against[a])
+
+        triples = zip(ends[0].tolist(), role.tolist(), ends[1].tolist())
+        return np.fromiter((is_met(a, roles[r], b) for a, r, b in triples), np.bool_, len(source))
+
+    # --- data --------------------------------------------------------------------------------------
+
+    def _decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
+        """Which data assertions are decided at their element (THEORY.md 2.4, Data)."""
+        names = self.calculus.names.data_properties.values
+        kept = self.calculus.data.disjoint | self.negated_properties
+        decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
+        bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))[property]
+        asked = np.flatnonzero(decided & bounded)
+        if len(asked):
+            decided[asked] = self._decided_by_values(element[asked], property[asked], literal[asked])
+        return decided
+
+    def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
+        """The same for properties that some ≤n restricts, asked once per distinct question."""
+        calculus = self.calculus
+        names = calculus.names.data_properties.values
+        _, which, example = distinct(literal)
+        alike = calculus.alike(property, self.graph.whole.are_strings(literal[example])[which])
+        label = calculus.table.masked(self.labels()[element], np.zeros(len(element), np.int64), [calculus.data_bits])
+        counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
+        class_ = np.where(counts, self.counts.classes(element), -1)
+        _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
+        fetched: dict[int, _Members] = {}
+
+        def class_values(i: int) -> _Members:
+            if not fetched:
+                fetched.update(self._values_by_class(unique(class_[example])))
+            return fetched[int(class_[i])]
+
+        answers = [
+            calculus.data.is_decided(
+                names[int(property[i])],
+                value,
+                calculus.table.labels[int(label[i])],
+                partial(class_values, i),
+                self.negated_properties,
+            )
+            for i, value in zip(example.tolist(), self.graph.whole.literals_of(literal[example]))
+        ]
+        return np.array(answers, np.bool_)[question]
+
+    def _values_by_class(self, classes: Ints) -> dict[int, _Members]:
+        """Label and data of every member of each of the merge ``classes``."""
+        class_, member = self.counts.pairs(classes[classes >= 0])
+        elements = unique(member)
+        self.graph.gather(elements)
+        rows = data_rows(self.graph, elements)
+        names, labels = self.calculus.names.data_properties.values, self.calculus.table.labels
+        values: dict[int, set[tuple[str, Literal]]] = {m: set() for m in elements.tolist()}
+        literals = self.graph.whole.literals_of(rows["literal"])
+        for m, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), literals):
+            values[m].add((names[p], value))
+        found: dict[int, _Members] = {}
+        of = self.labels()
+        for c, m in zip(class_.tolist(), member.tolist()):
+            found.setdefault(c, []).append((labels[int(of[m])], values[m]))
+        return found
+
+    def _kept_data(self, elements: Ints) -> Columns:
+        seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
+        rows = data_rows(self.graph, elements) if seen else data_rows(self.graph, _NONE)
+        kept = ~self._decided(rows["element"], rows["property"], rows["literal"])
+        return {name: column[kept] for name, column in rows.items()}
+
+
+def data_rows(graph: Graph, elements: Ints) -> Columns:
+    """The data assertions of expanded elements: element, node, property, literal, inserted."""
+    element, node = graph.nodes_of(elements)
+    order = np.argsort(node)
+    rows = graph.whole.rows_of("data_assertions", node[order])
+    return {**rows, "element": element[order][np.searchsorted(node[order], rows["node"])]}

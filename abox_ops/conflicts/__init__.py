@@ -1,0 +1,1 @@
+"""Conflicts: what of a batch contradicts (T, A), and why."""

@@ -1,0 +1,123 @@
+"""Minimal conflicts by asking about subsets: for questions that no clause and no module belongs to.
+
+Asked first is about what lies near the insertions, in growing circles of individuals, since most contradictions are small; then
+what is left is halved (`shrink`). Every answer that counts is of the reasoner's; an undetermined one keeps what it is about.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from abox_ops.conflicts.shrink import SMALL, shrink
+from shiq.abox import individuals_of
+from shiq.model import Assertion, Axiom
+from shiq.reasoner.protocol import Answer
+from shiq.verdict import Verdict
+from simplify.locality import relevant
+
+#: Circles that are asked about before all is.
+CIRCLES = 3
+
+#: Whether axioms and assertions are consistent.
+Ask = Callable[[Sequence[Axiom], Sequence[Assertion]], Answer]
+
+
+class Blame:
+    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found`` is filled in as they are found."""
+
+    def __init__(
+        self,
+        axioms: Sequence[Axiom],
+        base: Sequence[Assertion],
+        ask: Ask,
+        is_over: Callable[[], bool],
+        found: list[RawConflict],
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self.axioms, self.base, self.ask, self.is_over = axioms, base, ask, is_over
+        self.found, self.progress = found, progress
+        self.unsure = False
+        self._about: dict[str, list[Assertion]] = defaultdict(list)
+        for assertion in base:
+            for individual in individuals_of(assertion):
+                self._about[individual].append(assertion)
+
+    def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
+        """Looks for conflicts one after the other, the next without an insertion of each of those found; whether every minimal
+        one is there."""
+        removed: set[Assertion] = set()
+        while len(self.found) < limit:
+            if self.progress:
+                self.progress("explaining conflicts", len(self.found), 0)
+            rest = [a for a in inserted if a not in removed]
+            if self.found:
+                verdict = Verdict.UNDETERMINED if self.is_over() else self.ask(self.axioms, [*self.base, *rest]).verdict
+                if verdict is not Verdict.INCONSISTENT:
+                    # Others may share an insertion with one of several.
+                    singles = all(len(c.insertions) == 1 and c.is_minimal for c in self.found)
+                    return singles and verdict is Verdict.CONSISTENT
+            conflict = self.conflict(rest)
+            if conflict is None:
+                return False
+            self.found.append(conflict)
+            if not conflict.insertions:
+                return False
+            removed.add(conflict.insertions[0])
+        return False
+
+    def conflict(self, inserted: Sequence[Assertion]) -> RawConflict | None:
+        """A conflict of ``inserted``; None where the time is over before the insertions are minimal."""
+        self.unsure = False
+        near = self._near(inserted)
+        blamed = shrink(self._half(inserted, near), lambda part: self.refutes(self.axioms, [*near, *part]))
+        if self.is_over():
+            return None
+        if len(near) < len(self.base) and len(blamed) > 1:
+            # With more of the base in view fewer of them may do.
+            blamed = shrink(blamed, lambda part: self.refutes(self.axioms, [*self.base, *part]))
+            if not self.refutes(self.axioms, [*near, *blamed]):
+                near = list(self.base)
+        needed = shrink(near, lambda part: self.refutes(self.axioms, [*blamed, *part]))
+        candidates = relevant(self.axioms, [*blamed, *needed])
+        reasons = shrink(candidates, lambda part: self.refutes(part, [*blamed, *needed]))
+        return RawConflict(tuple(blamed), tuple(needed), tuple(reasons), not self.unsure and not self.is_over())
+
+    def _half(self, inserted: Sequence[Assertion], near: Sequence[Assertion]) -> list[Assertion]:
+        """A small part of ``inserted`` that contradicts by itself, where halves of what is about like individuals do."""
+        part = sorted(inserted, key=lambda a: (individuals_of(a), repr(a)))
+        while len(part) > SMALL:
+            halves = (part[: len(part) // 2], part[len(part) // 2 :])
+            found = next((half for half in halves if self.refutes(self.axioms, [*near, *half])), None)
+            if found is None:
+                break
+            part = found
+        return part
+
+    def refutes(self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool:
+        """Whether these are inconsistent; no, where that is not known."""
+        if self.is_over():
+            self.unsure = True
+            return False
+        verdict = self.ask(axioms, assertions).verdict
+        self.unsure = self.unsure or verdict is Verdict.UNDETERMINED
+        return verdict is Verdict.INCONSISTENT
+
+    def _near(self, inserted: Sequence[Assertion]) -> list[Assertion]:
+        """Assertions of the base around ``inserted`` that contradict it already; all of the base, if no small circle does."""
+        for circle in self._circles(inserted):
+            if self.refutes(self.axioms, [*circle, *inserted]):
+                return circle
+        return list(self.base)
+
+    def _circles(self, inserted: Iterable[Assertion]) -> Iterator[list[Assertion]]:
+        met: dict[Assertion, None] = {}
+        individuals = {i for assertion in inserted for i in individuals_of(assertion)}
+        for _ in range(CIRCLES):
+            new = {assertion: None for i in sorted(individuals) for assertion in self._about.get(i, ())}
+            met.update(new)
+            if len(met) == len(self.base):
+                return
+            yield list(met)
+            individuals = {i for assertion in new for i in individuals_of(assertion)}

@@ -1,0 +1,111 @@
+"""Individuals that a batch makes equal for certain, with the reasons.
+
+Only what unit propagation entails is listed (THEORY.md 2.6): asserted equality, and the told neighbours of an element at which a
+≤1 S.C is in force. Equalities that need a case distinction, such as most of ≤n for n > 1, are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from abox_ops.counting.reference import below_role
+from abox_ops.elements.quotient import Partition
+from abox_ops.labels.calculus import CompiledClause, LabelSpace
+from shiq.clause import ClausalTBox
+from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
+from shiq.roles import Role, role_of
+
+#: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it was made of.
+Merged = Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and ``axioms``."""
+
+    assertions: tuple[Assertion, ...]
+    inserted: frozenset[Assertion]
+    axioms: tuple[Axiom, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """``parts``: what was told apart before and is equal now, two at least; ``reasons``: direct ones, a spanning tree of the
+    parts where all are direct."""
+
+    parts: tuple[tuple[str, ...], ...]
+    reasons: tuple[Reason, ...]
+
+
+class Merging(Protocol):
+    """An add set that tells which elements it made of several."""
+
+    @property
+    def tbox(self) -> ClausalTBox: ...
+    def merged(self) -> Sequence[Merged]: ...
+    def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]: ...
+    def label(self, individual: str) -> tuple[int, int]: ...
+    def is_inserted(self, assertion: Assertion) -> bool: ...
+
+
+def identities(add_set: Merging) -> list[Identity]:
+    """What the batch of ``add_set`` makes equal, by the least individuals."""
+    clusters = sorted(tuple(sorted(parts)) for parts in add_set.merged())
+    if not clusters:
+        return []
+    space = LabelSpace(add_set.tbox)
+    about = add_set.about_all(sorted({i for parts in clusters for part in parts for i in part}))
+    return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
+
+
+def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]) -> Iterator[Reason]:
+    """Reasons that join parts that no reason before has joined."""
+    part_of = {i: n for n, part in enumerate(parts) for i in part}
+    joined: Partition[int] = Partition()
+    for individual in part_of:
+        for assertion in about[individual]:
+            if isinstance(assertion, SameIndividual) and _joins(joined, part_of, assertion.first, assertion.second):
+                yield _reason(add_set, (assertion,))
+    centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
+    cluster = dict.fromkeys(part_of, "")
+    for clause in (c for c in space.m_type if c.n == 1):
+        below = below_role(space, clause)
+        first: dict[str, tuple[str, Assertion]] = {}
+        in_force = {centre for centre in centres if _in_force(clause, add_set.label(centre))}
+        for role, centre, individual, assertion in _half_edges(part_of, about):
+            if centre not in in_force or role not in below or clause.branch_body & ~add_set.label(individual)[0]:
+                continue
+            other, beside = first.setdefault(cluster.get(centre, centre), (individual, assertion))
+            if _joins(joined, part_of, other, individual):
+                axioms = tuple(add_set.tbox.axioms[i] for i in sorted(add_set.tbox.clauses[clause.index].origins))
+                yield _reason(add_set, (beside, assertion), axioms)
+
+
+def _in_force(clause: CompiledClause, label: tuple[int, int]) -> bool:
+    return not (clause.body & ~label[0] or clause.head & ~label[1])
+
+
+def _half_edges(
+    part_of: Mapping[str, int], about: Mapping[str, Sequence[Assertion]]
+) -> Iterator[tuple[Role, str, str, Assertion]]:
+    """(role, centre, member, assertion), the role as the centre sees the member."""
+    for individual in part_of:
+        for assertion in about[individual]:
+            if isinstance(assertion, ObjectPropertyAssertion):
+                role = role_of(assertion.property)
+                if assertion.object == individual:
+                    yield role, assertion.subject, individual, assertion
+                if assertion.subject == individual:
+                    yield role.inverse, assertion.object, individual, assertion
+
+
+def _joins(joined: Partition[int], part_of: Mapping[str, int], first: str, second: str) -> bool:
+    if first not in part_of or second not in part_of:
+        return False
+    return joined.union_all((part_of[first], part_of[second]))
+
+
+def _reason(add_set: Merging, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()) -> Reason:
+    return Reason(assertions, frozenset(a for a in assertions if add_set.is_inserted(a)), axioms)

@@ -1,0 +1,161 @@
+"""From a contradiction back to assertions: a set of assertions around some elements that is inconsistent by itself.
+
+An add set holds told literals that came from afar, along role assertions that were then dropped. `supports` gives growing sets
+of assertions of A ∪ A⁺: first what the elements say themselves, then what gave them their literals, then whatever is near.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.engine import AddSet
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
+from shiq.abox import individuals_of
+from shiq.model import Assertion, ObjectPropertyAssertion
+from shiq.roles import Role, role_of
+
+
+class Supports:
+    """The growing sets for one add set."""
+
+    def __init__(self, space: LabelSpace, add_set: AddSet) -> None:
+        self.space, self.add_set = space, add_set
+        self._about: dict[str, tuple[Assertion, ...]] = {}
+        self._half: dict[str, tuple[tuple[Role, str], ...]] = {}
+        self._labels: dict[str, Label] = {}
+        self._told: dict[str, Label] = {}
+        self._merges = any(c.n for c in space.m_type)
+        self._linked: Counter[str] = Counter()
+
+    def about(self, individual: str) -> tuple[Assertion, ...]:
+        found = self._about.get(individual)
+        if found is None:
+            found = self._about[individual] = tuple(self.add_set.about(individual))
+        return found
+
+    def sets(self, individuals: Iterable[str]) -> Iterator[list[Assertion]]:
+        """Growing lists of assertions around ``individuals`` (members of one or more elements), the last one everything that
+        is connected with them by role assertions.
+
+        Stops because the individuals in play grow within a finite set.
+        """
+        inside = dict.fromkeys(individuals)
+        yield self._among(inside)
+        for reach in (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned):
+            while True:
+                self.fetch(inside)
+                self._linked = Counter(other for i in inside for other in {other for _, other in self._half_edges(i)})
+                grown = inside | {other: None for individual in inside for other in reach(individual, inside)}
+                if len(grown) == len(inside):
+                    break
+                inside = grown
+                yield self._among(inside)
+
+    def fetch(self, individuals: Iterable[str]) -> None:
+        """Looks up, together, what is said about ``individuals``."""
+        new = [i for i in individuals if i not in self._about]
+        if new:
+            self._about.update((i, tuple(found)) for i, found in self.add_set.about_all(new).items())
+
+    def _fetch_labels(self, individuals: Iterable[str]) -> None:
+        new = list(dict.fromkeys(i for i in individuals if i not in self._told))
+        if new:
+            self._told.update(zip(new, self.add_set.labels(new)))
+
+    def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+        """All that an assertion about ``individual`` mentions."""
+        return (other for assertion in self.about(individual) for other in individuals_of(assertion))
+
+    def _among(self, inside: Iterable[str]) -> list[Assertion]:
+        """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
+        chosen = set(inside)
+        self.fetch(chosen)
+        place: dict[str, int] = {}
+        for start in sorted(chosen):
+            if start in place:
+                continue
+            place[start] = len(place)
+            queue = deque([start])
+            while queue:
+                for assertion in self.about(queue.popleft()):
+                    for other in individuals_of(assertion):
+                        if other in chosen and other not in place:
+                            place[other] = len(place)
+                            queue.append(other)
+        found = {a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))}
+        return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
+
+    def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
+        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or make it equal to another."""
+        self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
+        label = self._told[individual]
+        own = self._own_label(individual)
+        missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
+        near: dict[str, int] = {}
+        for role, other in self._half_edges(individual):
+            if other in inside:
+                if missing != EMPTY:
+                    sent = self.space.sent(role, own, self._told[other]).subject
+                    missing = (missing[0] & ~sent[0], missing[1] & ~sent[1])
+            else:
+                near[other] = near.get(other, 0) + 1
+        if missing == EMPTY and not every:
+            yield from self._joining(individual, inside)
+            return
+        for role, other in self._half_edges(individual):
+            if other in inside:
+                continue
+            sent = self.space.sent(role, own, self._told[other]).subject
+            useful = sent[0] & missing[0], sent[1] & missing[1]
+            if useful != EMPTY:
+                yield other
+                if not every:
+                    missing = (missing[0] & ~useful[0], missing[1] & ~useful[1])
+                    if missing == EMPTY:
+                        break
+        yield from self._joining(individual, inside)
+
+    def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+        """Centres outside with role assertions to ``individual`` and to another of ``inside``: they may make the two equal;
+        and the individuals that are asserted the same or different."""
+        for assertion in self.about(individual):
+            if not isinstance(assertion, ObjectPropertyAssertion):
+                yield from (other for other in individuals_of(assertion) if other not in inside)
+        if self._merges:
+            # A half edge to another is one of the other too, so that nothing has to be looked up about those outside.
+            yield from (other for _, other in self._half_edges(individual) if other not in inside and self._linked[other] > 1)
+
+    def _half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
+        found = self._half.get(individual)
+        if found is None:
+            found = self._half[individual] = tuple(self._halves(individual))
+        return found
+
+    def _halves(self, individual: str) -> Iterator[tuple[Role, str]]:
+        for assertion in self.about(individual):
+            if isinstance(assertion, ObjectPropertyAssertion):
+                role = role_of(assertion.property)
+                if assertion.subject == individual:
+                    yield role, assertion.object
+                if assertion.object == individual:
+                    yield role.inverse, assertion.subject
+
+    def _own_label(self, individual: str) -> Label:
+        found = self._labels.get(individual)
+        if found is None:
+            found = self._labels[individual] = self._asserted(individual)
+        return found
+
+    def _asserted(self, individual: str) -> Label:
+        graph = ElementGraph(self.space.tbox)
+        label = EMPTY
+        for assertion in self.about(individual):
+            if len(individuals_of(assertion)) == 1:
+                for plain in normalise(assertion, self.space.tbox.roles).assertions:
+                    graph.add(plain)
+        label = join(label, graph.literals.get(individual, EMPTY))
+        return self.space.close(label)

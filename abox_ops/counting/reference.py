@@ -1,0 +1,258 @@
+"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY.md 2.3).
+
+*E*: the asserted S-neighbours of an element that may be C. *G*: how many more it can be made to have. A *merge class* is what
+may have to be equal; counts are taken over a class, of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from abox_ops.elements.quotient import Partition
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.bits import bits
+from shiq.clause import AtLeast
+from shiq.roles import Role
+
+
+@dataclass
+class Needs:
+    """The ≥k R.D that may have to be met at an element, by label, memoised."""
+
+    space: LabelSpace
+
+    def __post_init__(self) -> None:
+        self._needed: dict[Label, tuple[AtLeast, ...]] = {}
+        names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
+        self.heads: list[tuple[int, int, int]] = []
+        at_least = sum(1 << i for i in self.space.at_least)
+        for c in self.space.compiled:
+            for i in bits(c.head & at_least):
+                self.heads.append((i, c.body, c.head & names))
+
+    def needed(self, label: Label) -> tuple[AtLeast, ...]:
+        """≥k R.D told at ``label``, or in the head of a clause without a body name negated or a head name told there."""
+        found = self._needed.get(label)
+        if found is None:
+            positive, negative = label
+            ids = {i for i, body, names in self.heads if not body & negative and not names & positive} | {
+                i for i in self.space.at_least if positive >> i & 1
+            }
+            found = self._needed[label] = tuple(self.space.at_least[i] for i in sorted(ids))
+        return found
+
+
+@dataclass
+class _Count:
+    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only grows when classes merge.
+
+    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an S-neighbour of another
+    element, the neighbours that may need it. ``takers``: those of these atoms whose filler some member may be. ``children``:
+    all needs of the members. ``near``: all neighbours of active members. ``is_full``: the bound can be broken.
+    """
+
+    everyone: set[str]
+    own: int
+    asking: dict[AtLeast, set[str]]
+    takers: set[AtLeast]
+    children: int
+    near: set[str]
+    is_active: bool
+    members: list[str]
+    fine: bool = False
+    is_full: bool = False
+
+    def absorb(self, other: _Count) -> None:
+        self.everyone |= other.everyone
+        self.own = max(self.own, other.own)
+        for atom, elements in other.asking.items():
+            self.asking.setdefault(atom, set()).update(elements)
+        self.takers |= other.takers
+        self.children += other.children
+        self.near |= other.near
+        self.is_active |= other.is_active
+        self.is_full |= other.is_full
+        self.members += other.members
+
+    @property
+    def generates(self) -> bool:
+        """Whether max G > 0."""
+        return bool(self.own or (self.takers and (self.children or any(self.asking.get(a) for a in self.takers))))
+
+    @property
+    def joined(self) -> set[str]:
+        """What else has to be of the class with E, where the bound can be broken: who may be a generated S-neighbour."""
+        if self.fine and not self.own:
+            return set().union(*(self.asking.get(atom, set()) for atom in self.takers))
+        return self.near if self.generates else set()
+
+    def shorten(self, among: frozenset[str]) -> None:
+        """Leaves one of each of the sets in `joined`, once they are in one class and the bound is known to be broken."""
+        if self.fine:
+            for atom in self.takers & self.asking.keys() if not self.own else ():
+                self.asking[atom] = set(list(self.asking[atom] & among)[:1])
+        if self.generates and (self.own or not self.fine):
+            self.near = set(list(self.near & among)[:1])
+
+    def breaks(self, n: int) -> bool:
+        """Whether |∪E| + max G > n, where any member is active."""
+        known = len(self.everyone) + self.own
+        if not self.is_active or known > n or not self.takers:
+            return self.is_active and known > n
+        known += self.children
+        asking = [self.asking.get(atom, set()) for atom in self.takers]
+        if self.fine:
+            return known + len(set().union(*asking) - self.everyone) > n
+        return known + max(map(len, asking)) > n or known + len(set().union(*asking)) > n
+
+
+class Counting:
+    """E and G of single elements, or of given groups, of one element graph under one assignment of labels.
+
+    ``fine``: G as in THEORY.md 3.4: a met need of one witness makes no further S-neighbour, and E is not counted again.
+    """
+
+    def __init__(
+        self, space: LabelSpace, graph: ElementGraph, label: Callable[[str], Label], needs: Needs, fine: bool = False
+    ) -> None:
+        self.space, self.graph, self.label, self.needs, self.fine = space, graph, label, needs, fine
+        self._unmet: dict[str, tuple[AtLeast, ...]] = {}
+        self._below = {c.index: below_role(space, c) for c in space.m_type}
+        self._could_take = {
+            c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]] for c in space.m_type
+        }
+
+    def may_take(self, clause: CompiledClause, label: Label) -> bool:
+        """Whether another element could take one with ``label`` as a witness and so become its S-neighbour."""
+        return any(self._may_be(label, a.filler) for a in self._could_take[clause.index])
+
+    def is_within_together(self, members: Iterable[str], clause: CompiledClause) -> bool:
+        """Whether |∪E| + max G ≤ n, were ``members`` one merge class."""
+        counts = [self._count(x, clause, self.graph.neighbours(x)) for x in members]
+        for other in counts[1:]:
+            counts[0].absorb(other)
+        return not counts or not counts[0].breaks(clause.n)
+
+    def _count(self, element: str, clause: CompiledClause, neighbours: set[tuple[Role, str]]) -> _Count:
+        """What ``clause`` sees of ``element`` alone."""
+        label = self.label(element)
+        below = self._below[clause.index]
+        is_active = not clause.decided_at_centre(label)
+        needed = self._may_generate(element)
+        takers = {a for a in self._could_take[clause.index] if self._may_be(label, a.filler)}
+        asking: dict[AtLeast, set[str]] = {}
+        if self._could_take[clause.index]:
+            for _, y in neighbours:
+                if y != element:
+                    for need in self._may_generate(y):
+                        if need in self._could_take[clause.index]:
+                            asking.setdefault(need, set()).add(y)
+        everyone: set[str] = set()
+        if is_active:
+            everyone = {y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]}
+        return _Count(
+            everyone=everyone,
+            own=sum(need.n for need in needed if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))),
+            asking=asking,
+            takers=takers,
+            children=sum(need.n for need in needed),
+            near={y for _, y in neighbours} if is_active else set(),
+            is_active=is_active,
+            members=[element],
+            fine=self.fine,
+        )
+
+    def _may_generate(self, element: str) -> tuple[AtLeast, ...]:
+        """The needs of ``element`` that may take a witness beyond its told ones."""
+        needed = self.needs.needed(self.label(element))
+        if not needed or not self.fine:
+            return needed
+        found = self._unmet.get(element)
+        if found is None:
+            neighbours = self.graph.neighbours(element)
+            found = tuple(need for need in needed if need.n > 1 or not self._is_met(need, neighbours))
+            self._unmet[element] = found
+        return found
+
+    def _may_be(self, label: Label, filler: str | None) -> bool:
+        return filler is None or not label[1] >> self.space.tbox.atom_ids[filler] & 1
+
+    def _is_met(self, need: AtLeast, neighbours: set[tuple[Role, str]]) -> bool:
+        below = self.space.tbox.roles.subroles(need.role)
+        bit = None if need.filler is None else self.space.tbox.atom_ids[need.filler]
+        return any(r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in neighbours)
+
+
+class Counts(Counting):
+    """E, G and merge classes of one element graph under one assignment of labels; centres ``among`` the elements, if given: only
+    these are put into classes."""
+
+    def __init__(
+        self,
+        space: LabelSpace,
+        graph: ElementGraph,
+        label: Callable[[str], Label],
+        needs: Needs,
+        among: Iterable[str] | None = None,
+        fine: bool = False,
+    ) -> None:
+        super().__init__(space, graph, label, needs, fine)
+        self.classes: Partition[str] = Partition()
+        self._among = frozenset(graph.names() if among is None else among)
+        self._counts: dict[str, list[_Count]] = {}
+        if space.m_type:
+            self._merge()
+
+    def is_within(self, element: str, clause: CompiledClause) -> bool:
+        """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be broken there."""
+        counts = self._counts[self.classes.find(element)]
+        return not counts[self.space.m_type.index(clause)].is_full
+
+    def _merge(self) -> None:
+        """The least equivalence such that an overfull class makes its E, and where G > 0 all its neighbours, one class.
+
+        Stops because classes only grow together; counts only grow with them, so a class once overfull stays so.
+        """
+        names = sorted(self._among)
+        for x in names:
+            neighbours = self.graph.neighbours(x)
+            self._counts[x] = [self._count(x, clause, neighbours) for clause in self.space.m_type]
+        queue = list(names)
+        while queue:
+            x = queue.pop()
+            if x not in self._counts:
+                continue
+            for i, clause in enumerate(self.space.m_type):
+                count = self._counts[self.classes.find(x)][i]
+                count.is_full = count.is_full or count.breaks(clause.n)
+                if not count.is_full:
+                    continue
+                together = count.everyone & self._among
+                count.everyone = set(list(together)[:1])
+                together |= count.joined & self._among
+                count.shorten(self._among)
+                for y in together:
+                    self._union(next(iter(together)), y, queue)
+
+    def _union(self, first: str, second: str, queue: list[str]) -> None:
+        a, b = self.classes.find(first), self.classes.find(second)
+        if a == b:
+            return
+        larger, smaller = self._counts.pop(a), self._counts.pop(b)
+        if len(larger[0].members) < len(smaller[0].members):
+            larger, smaller = smaller, larger
+        name = self.classes.union(a, b)
+        for mine, theirs in zip(larger, smaller):
+            mine.absorb(theirs)
+        self._counts[name] = larger
+        queue.append(name)
+
+
+def below_role(space: LabelSpace, clause: CompiledClause) -> frozenset[Role]:
+    """The roles below S, of an m-type ``clause`` with ≤n S.C."""
+    role = space.tbox.clauses[clause.index].role
+    if role is None:
+        raise TypeError(clause)
+    return space.tbox.roles.subroles(role)

@@ -1,0 +1,328 @@
+"""The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
+
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is numbered when it is met.
+Elements that the batch makes equal are joined: `rep` gives the element that stands for each. What an element consists of is
+fetched when it is *gathered*, its role assertions when it is *expanded*; of the others only the label in A is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.partition import Grouping, components
+from abox_ops.elements.union_view import Whole
+from abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.columns.arrays import Columns, Ints, positions, unique
+from shiq.columns.rows import DIFFERENT, SAME
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    Literal,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectComplementOf,
+)
+from shiq.roles import Role, RoleBox, role_of
+
+#: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
+NameLiteral = tuple[str, bool]
+
+_EDGE = ("source", "role", "target", "source_node", "target_node", "inserted")
+
+
+@dataclass
+class Rare:
+    """What complex assertions of expanded elements come to: literals, negative role and data assertions, by element met."""
+
+    literals: list[tuple[int, NameLiteral, bool]]
+    negative_edges: list[tuple[int, Role, int]]
+    negative_data: list[tuple[int, str, Literal]]
+
+
+class Graph:
+    """``label`` is told⁺ (or whatever the criterion reads) of each element, ``old`` told in A less the deletions.
+
+    ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`.
+    """
+
+    def __init__(
+        self,
+        whole: Whole,
+        roles: RoleBox,
+        equal: Grouping,
+        old_labels: Callable[[Ints], Ints],
+        merged: Grouping | None = None,
+    ) -> None:
+        self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
+        self._keys = np.zeros(0, np.int64)
+        self._numbers = np.zeros(0, np.int64)
+        self.key = np.zeros(0, np.int64)
+        self.old = np.zeros(0, np.int64)
+        self.label = np.zeros(0, np.int64)
+        self.rep = np.zeros(0, np.int64)
+        self.group = np.zeros(0, np.int64)
+        self.gathered = np.zeros(0, np.bool_)
+        self.expanded = np.zeros(0, np.bool_)
+        self.member_node = np.zeros(0, np.int64)
+        self.member_element = np.zeros(0, np.int64)
+        self.edges: Columns = {name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE}
+        self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
+        self.different["inserted"] = np.zeros(0, np.bool_)
+        self.rare = Rare([], [], [])
+        self._mapped: tuple[Ints, Ints, Ints] | None = None
+        self._is_joined = False
+        self._has_insertions = False
+        self.asserted_complex: list[tuple[int, int, Assertion]] = []
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    # --- elements ----------------------------------------------------------------------------------
+
+    def locate_nodes(self, nodes: Ints) -> Ints:
+        """The element of each node (as it is numbered, not its `rep`)."""
+        return self.locate(self.keys_of(nodes))
+
+    def elements_of(self, nodes: Ints) -> Ints:
+        """The element of each node, by its `rep`."""
+        numbers = self.locate_nodes(nodes)
+        return self.rep[numbers]
+
+    def keys_of(self, nodes: Ints) -> Ints:
+        old = nodes < FRESH
+        if old.all():
+            return self.equal.of(nodes)
+        keys = nodes.copy()
+        keys[old] = self.equal.of(nodes[old])
+        return keys
+
+    def locate(self, keys: Ints) -> Ints:
+        """The numbers of elements given by the base's number of them; those not met before are met now."""
+        new = self._missing(keys)
+        if len(new):
+            group = new
+            if self.merged is not None and len(self.merged):
+                old = new[new < FRESH]
+                groups, members = self.merged.members(unique(self.merged.of(old)))
+                fresh = new[new >= FRESH]
+                new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
+            self._add(new, group)
+        return self._numbers[positions(self._keys, keys)]
+
+    def _missing(self, keys: Ints) -> Ints:
+        wanted = unique(keys)
+        if not len(self._keys):
+            return wanted
+        position = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        missing: Ints = wanted[self._keys[position] != wanted]
+        return missing
+
+    def _add(self, keys: Ints, group: Ints) -> None:
+        count = len(self)
+        number = np.arange(count, count + len(keys), dtype=np.int64)
+        old = np.full(len(keys), EMPTY_ID, np.int64)
+        in_base = keys < FRESH
+        old[in_base] = self.old_labels(keys[in_base])
+        self.key = np.concatenate([self.key, keys])
+        self.group = np.concatenate([self.group, group])
+        self.old = np.concatenate([self.old, old])
+        self.label = np.concatenate([self.label, old])
+        self.rep = np.concatenate([self.rep, number])
+        self.gathered = np.concatenate([self.gathered, np.zeros(len(keys), np.bool_)])
+        self.expanded = np.concatenate([self.expanded, np.zeros(len(keys), np.bool_)])
+        all_keys, all_numbers = np.concatenate([self._keys, keys]), np.concatenate([self._numbers, number])
+        order = np.argsort(all_keys, kind="stable")
+        self._keys, self._numbers = all_keys[order], all_numbers[order]
+
+    def reps(self) -> Ints:
+        """The elements, each by the number that stands for it."""
+        return np.flatnonzero(self.rep == np.arange(len(self)))
+
+    def peers(self, reps: Ints) -> Ints:
+        """The numbers that ``reps`` stand for."""
+        chosen = np.zeros(len(self), np.bool_)
+        chosen[reps] = True
+        return np.flatnonzero(chosen[self.rep])
+
+    def join(self, first: Ints, second: Ints) -> Ints:
+        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
+        self._mapped = None
+        self._is_joined = True
+        before = self.rep
+        apart = before[first] != before[second]
+        self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
+        return unique(self.rep[first[apart]])
+
+    def is_new(self) -> Bools:
+        """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
+        count = np.bincount(self.rep, minlength=len(self))
+        fresh = np.zeros(len(self), np.bool_)
+        fresh[self.rep[self.key >= FRESH]] = True
+        return fresh | (count > 1)
+
+    # --- rows --------------------------------------------------------------------------------------
+
+    def gather(self, reps: Ints) -> None:
+        """Fetches the members of ``reps``, their pairs and complex assertions (where that was not done before)."""
+        todo = self.peers(reps)
+        todo = todo[~self.gathered[todo]]
+        if not len(todo):
+            return
+        self.gathered[todo] = True
+        node, element = self._members(todo)
+        self.member_node = np.concatenate([self.member_node, node])
+        self.member_element = np.concatenate([self.member_element, element])
+        order = np.argsort(node)
+        node, element = node[order], element[order]
+
+        def element_of(nodes: Ints) -> Ints:
+            return element[np.searchsorted(node, nodes)]
+
+        self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
+        self._gather_complex(self.whole.complex_of(node), element_of)
+
+    def expand(self, reps: Ints) -> None:
+        """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
+        if not self._is_joined and self.expanded[reps].all():
+            return
+        self.gather(reps)
+        todo = self.peers(reps)
+        todo = todo[~self.expanded[todo]]
+        if not len(todo):
+            return
+        self.expanded[todo] = True
+        mine = flags(len(self), todo)[self.member_element]
+        node, element = self.member_node[mine], self.member_element[mine]
+        order = np.argsort(node)
+        node, element = node[order], element[order]
+        rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
+        self._add_edges(rows, element[np.searchsorted(node, rows["node"])])
+
+    def meet_insertions(self) -> None:
+        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it is asked for (`follow`)."""
+        rows = dict(self.whole.inserted["half_edges"].columns)
+        self._add_edges({**rows, "inserted": np.ones(len(rows["node"]), np.bool_)}, self.locate_nodes(rows["node"]))
+        self._has_insertions = True
+
+    def follow(self, elements: Bools) -> None:
+        """Expands those of ``elements`` (a flag by number) that are not as in A, where `meet_insertions` has put that off. Others
+        send nothing along the role assertions of A that has not arrived."""
+        if self._has_insertions:
+            self.expand(np.flatnonzero(elements & ((self.label != self.old) | self.is_new())[: len(elements)]))
+
+    def expand_put_off(self, elements: Bools) -> None:
+        """Expands ``elements`` where that has been put off."""
+        if self._has_insertions:
+            self.expand(np.flatnonzero(elements))
+
+    def _add_edges(self, rows: Columns, source: Ints) -> None:
+        found = {
+            "source": source,
+            "role": rows["role"],
+            "target": self.locate_nodes(rows["neighbour"]),
+            "source_node": rows["node"],
+            "target_node": rows["neighbour"],
+            "inserted": rows["inserted"],
+        }
+        self.edges = {name: np.concatenate([column, found[name]]) for name, column in self.edges.items()}
+        self._mapped = None
+
+    def _members(self, elements: Ints) -> tuple[Ints, Ints]:
+        """(node, element) for every member of ``elements``."""
+        keys = self.key[elements]
+        old = keys < FRESH
+        key, member = self.equal.members(np.sort(keys[old]))
+        node = np.concatenate([member, keys[~old]])
+        return node, self.locate(np.concatenate([key, keys[~old]]))
+
+    def _gather_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+        unequal = rows["kind"] // 2 * 2 == DIFFERENT
+        if unequal.any():
+            found = {
+                "source": element_of(rows["node"][unequal]),
+                "target": self.locate_nodes(rows["neighbour"][unequal]),
+                "source_node": rows["node"][unequal],
+                "target_node": rows["neighbour"][unequal],
+                "inserted": rows["inserted"][unequal],
+            }
+            self.different = {name: np.concatenate([column, found[name]]) for name, column in self.different.items()}
+        same = (rows["kind"] == SAME) & rows["inserted"]
+        if same.any():
+            self.join(self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same]))
+
+    def _gather_complex(self, rows: list[tuple[int, Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
+        for node, assertion, inserted in rows:
+            element = int(element_of(np.array([node]))[0])
+            term = self.whole.terms_of(np.array([node]))[0]
+            self.asserted_complex.append((element, node, assertion))
+            for plain in normalise(assertion, self.roles).assertions:
+                self._add_plain(plain, element, term, inserted)
+
+    def _add_plain(self, plain: Assertion, element: int, term: str, inserted: bool) -> None:
+        match plain:
+            case ClassAssertion(Class(iri), individual) if individual == term:
+                self.rare.literals.append((element, (iri, True), inserted))
+            case ClassAssertion(ObjectComplementOf(Class(iri)), individual) if individual == term:
+                self.rare.literals.append((element, (iri, False), inserted))
+            case NegativeObjectPropertyAssertion(property, subject, object):
+                role = role_of(property)
+                if subject == term:
+                    self.rare.negative_edges.append((element, role, self._element(object)))
+                if object == term:
+                    self.rare.negative_edges.append((element, role.inverse, self._element(subject)))
+            case NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
+                self.rare.negative_data.append((element, property.iri, literal))
+
+    def _element(self, term: str) -> int:
+        return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
+
+    # --- as seen by element ------------------------------------------------------------------------
+
+    def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
+        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
+        if self._mapped is None:
+            self._mapped = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
+        source, role, target = self._mapped
+        if chosen is None:
+            return source, role, target
+        rows = chosen[source]
+        return source[rows], role[rows], target[rows]
+
+    def contradicted(self) -> Ints:
+        """The gathered elements of which two members are asserted to be different."""
+        source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
+        return unique(source[source == target])
+
+    def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
+        """(element, node) for every member of the gathered ``reps``."""
+        chosen = np.zeros(len(self), np.bool_)
+        chosen[reps] = True
+        element = self.rep[self.member_element]
+        rows = chosen[element]
+        return element[rows], self.member_node[rows]
+
+
+def flags(count: int, chosen: Ints) -> Bools:
+    """Which of 0 … count-1 are ``chosen``."""
+    found = np.zeros(count, np.bool_)
+    found[chosen] = True
+    return found
+
+
+def longer(flag: Bools, count: int) -> Bools:
+    """``flag`` for ``count`` elements; those beyond it are not meant."""
+    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
+
+
+def flag_of(flag: Bools, elements: Ints) -> Bools:
+    """``flag`` of elements, some of which may have been met after it was made."""
+    known = elements < len(flag)
+    found = np.zeros(len(elements), np.bool_)
+    found[known] = flag[elements[known]]
+    return found

@@ -1,0 +1,118 @@
+"""Partitions of numbers with few classes of more than one: equal individuals, merge classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, positions, without
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have more than one member. A group
+    is named by one of its members."""
+
+    by_member: Table
+    by_group: Table
+
+    def __len__(self) -> int:
+        return len(self.by_member)
+
+    def of(self, ids: Ints) -> Ints:
+        """The group of each id."""
+        if not len(self):
+            return ids
+        rows = self.by_member.rows_of(ids)
+        if not len(rows["member"]):
+            return ids
+        position = np.minimum(positions(rows["member"], ids), len(rows["member"]) - 1)
+        found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
+        return found
+
+    def members(self, groups: Ints) -> tuple[Ints, Ints]:
+        """(group, member) for every member of the (distinct) ``groups``, sorted by group."""
+        rows = self.by_group.rows_of(groups) if len(self) else {"group": groups[:0], "member": groups[:0]}
+        alone = without(groups, rows["group"])
+        group, member = np.concatenate([rows["group"], alone]), np.concatenate([rows["member"], alone])
+        order = np.lexsort((member, group))
+        return group[order], member[order]
+
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        """(member, group) of those whose group is not that of the tables, or may not be; members ascending."""
+        return _NONE, _NONE
+
+
+@dataclass(frozen=True, eq=False)
+class PatchedGrouping(Grouping):
+    """Another grouping but for ``patched`` ids (ascending), whole groups of it, which are in the groups ``into`` now."""
+
+    patched: Ints
+    into: Ints
+
+    def __len__(self) -> int:
+        return len(self.by_member) + len(self.patched)
+
+    def of(self, ids: Ints) -> Ints:
+        return self._replaced(ids, super().of(ids))
+
+    def members(self, groups: Ints) -> tuple[Ints, Ints]:
+        is_patched = is_in(groups, self.into)
+        group, member = super().members(groups[~is_patched])
+        here = is_in(self.into, groups)
+        group, member = np.concatenate([group, self.into[here]]), np.concatenate([member, self.patched[here]])
+        order = np.lexsort((member, group))
+        return group[order], member[order]
+
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        return self.patched, self.into
+
+    def _replaced(self, ids: Ints, groups: Ints) -> Ints:
+        if not len(self.patched):
+            return groups
+        position = np.minimum(np.searchsorted(self.patched, ids), len(self.patched) - 1)
+        found: Ints = np.where(self.patched[position] == ids, self.into[position], groups)
+        return found
+
+
+def grouping(member: Ints, group: Ints) -> Grouping:
+    """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
+    members, groups = of_several(member, group)
+    columns = {"member": members, "group": groups}
+    return Grouping(array_table("member", columns), array_table("group", columns))
+
+
+def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """(member, group) of the groups that have more than one of the (distinct) members, each named by its least one."""
+    if not len(member):
+        return member, group
+    _, which, _ = distinct(group)
+    least = np.full(int(which.max()) + 1, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, member)
+    crowded = np.bincount(which)[which] > 1
+    return member[crowded], least[which[crowded]]
+
+
+def components(count: int, first: Ints, second: Ints) -> Ints:
+    """The least number of its component for each of 0 … count-1, where first[i] and second[i] are connected.
+
+    Stops because every round with an open pair makes two components one.
+    """
+    least = np.arange(count, dtype=np.int64)
+    while True:
+        a, b = least[first], least[second]
+        open_ = a != b
+        if not open_.any():
+            return least
+        first, second = a[open_], b[open_]
+        np.minimum.at(least, np.maximum(first, second), np.minimum(first, second))
+        while True:
+            further = least[least]
+            if np.array_equal(further, least):
+                break
+            least = further

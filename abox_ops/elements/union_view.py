@@ -1,0 +1,282 @@
+"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH, Base, Names
+from abox_ops.labels.numbered import Bools
+from jobs.store.schema import literal_hash
+from shiq.abox import ABox
+from shiq.columns.arrays import ArrayTable, Columns, Ints, array_table, contained, positions, unique
+from shiq.columns.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
+from shiq.columns.strings import are_strings
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataProperty,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    Literal,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+)
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions are numbered from `FRESH` on."""
+
+    names: Names
+    terms: list[str]
+    literals: list[Literal]
+    complex: tuple[Assertion, ...]
+    tables: dict[str, ArrayTable]
+
+    def __len__(self) -> int:
+        halves = len(self.tables["half_edges"]) + len(self.tables["pairs"])
+        return len(self.tables["class_assertions"]) + len(self.tables["data_assertions"]) + halves // 2 + len(self.complex)
+
+
+def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
+    """``abox`` in the numbers of ``base``; names that are new are added to ``names``."""
+    known = mentioned(abox)
+    terms = [abox.individuals[i] for i in known.tolist()]
+    found = base.nodes_of(terms)
+    is_fresh = found < 0
+    found[is_fresh] = FRESH + np.arange(int(is_fresh.sum()))
+    node = np.full(len(abox.individuals), -1, np.int64)
+    node[known] = found
+    literal = FRESH + np.arange(len(abox.literals), dtype=np.int64)
+    rows = abox_rows(abox, node, literal)
+    _renumber(rows, abox, names)
+    complex_ = tuple(dict.fromkeys(abox.complex))
+    rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH)
+    fresh = [terms[i] for i in np.flatnonzero(is_fresh).tolist()]
+    return Batch(names, fresh, abox.literals, complex_, {name: array_table("node", columns) for name, columns in rows.items()})
+
+
+def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
+    classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
+    roles = np.array([names.object_properties.id(name) for name in abox.object_properties], np.int64)
+    properties = np.array([names.data_properties.id(name) for name in abox.data_properties], np.int64)
+    rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
+    role = rows["half_edges"]["role"]
+    rows["half_edges"]["role"] = roles[role // 2] * 2 + role % 2
+    rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
+
+
+def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
+    """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has not."""
+    has: dict[str, Columns] = {}
+    lacks: dict[str, Columns] = {}
+    for name, table in batch.tables.items():
+        rows = dict(table.columns)
+        if not len(table):
+            has[name] = lacks[name] = rows
+            continue
+        if name == "half_edges":
+            held = _held_edges(base, rows)
+            has[name], lacks[name] = ({c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held))
+            continue
+        theirs = base.table(name).rows_of(rows["node"])
+        if name == "data_assertions":
+            rows["literal"] = _in_base(base, batch, rows, theirs)
+        elif name == "complex":
+            rows["ordinal"] = _complex_in_base(base, batch, rows, theirs)
+        columns = ROW_COLUMNS[name]
+        held = contained([rows[c] for c in columns], [theirs[c] for c in columns])
+        has[name] = {c: column[held] for c, column in rows.items()}
+        lacks[name] = {c: column[~held] for c, column in rows.items()}
+    return has, lacks
+
+
+def _held_edges(base: Base, rows: Columns) -> Bools:
+    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends which has fewer: a hub's are not
+    read."""
+    node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
+    table = base.table("half_edges")
+    nodes = unique(node)
+    known = np.where(nodes < FRESH, nodes, -1)
+    degree = np.zeros(len(nodes), np.int64)
+    degree[known >= 0] = table.degrees(known[known >= 0])
+    mine, other = (degree[positions(nodes, end)] for end in (node, neighbour))
+    forward = role % 2 == 0
+    chosen = np.flatnonzero((mine < other) | (mine == other) & forward)
+    theirs = table.rows_of(node[chosen])
+    columns = ROW_COLUMNS["half_edges"]
+    held = chosen[contained([rows[c][chosen] for c in columns], [theirs[c] for c in columns])]
+    ends = np.where(forward, node, neighbour), role // 2, np.where(forward, neighbour, node)
+    return contained(ends, [end[held] for end in ends])
+
+
+def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+    """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
+    keys = ("node", "property")
+    candidates = np.flatnonzero(contained([theirs[k] for k in keys], [rows[k] for k in keys]))
+    if len(candidates) and "hash" in theirs:
+        position = rows["literal"] - FRESH
+        used = unique(position)
+        hashes = np.zeros(len(batch.literals), np.int64)
+        hashes[used] = literal_hash(batch.literals[i] for i in used.tolist())
+        near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])
+        candidates = candidates[near]
+    ours: Ints = rows["literal"]
+    if not len(candidates):
+        return ours
+    values = base.literals_of(theirs["literal"][candidates])
+    known = {
+        (node, property_, value): literal
+        for node, property_, literal, value in zip(*(theirs[c][candidates].tolist() for c in (*keys, "literal")), values)
+    }
+    literals = batch.literals
+    return np.fromiter(
+        (
+            known.get((node, property_, literals[literal - FRESH]), literal)
+            for node, property_, literal in zip(*(rows[c].tolist() for c in (*keys, "literal")))
+        ),
+        np.int64,
+        len(ours),
+    )
+
+
+def _complex_in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+    known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
+    ours = (known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist())
+    return np.fromiter(ours, np.int64, len(rows["ordinal"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """``base`` with the rows of ``batch`` that it does not have."""
+
+    base: Base
+    batch: Batch
+    inserted: dict[str, ArrayTable]
+
+    @property
+    def names(self) -> Names:
+        return self.batch.names
+
+    @property
+    def insertions(self) -> int:
+        """|A⁺ \\ A|."""
+        sizes = {name: len(table) for name, table in self.inserted.items()}
+        complex_ = len(unique(self.inserted["complex"].columns["ordinal"]))
+        halves = sizes["half_edges"] + sizes["pairs"]
+        return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
+
+    def rows_of(self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True) -> Columns:
+        """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
+        columns = ROW_COLUMNS[table]
+        theirs = self.base.table(table)
+        old = theirs.rows_of(nodes[nodes < FRESH]) if with_old and len(theirs) else {}
+        new = self.inserted[table].rows_of(nodes) if with_inserted and len(self.inserted[table]) else {}
+        return {
+            **{c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]]) for c in columns},
+            "inserted": np.repeat([False, True], [len(part["node"]) if part else 0 for part in (old, new)]),
+        }
+
+    def complex_of(self, nodes: Ints) -> list[tuple[int, Assertion, bool]]:
+        """(node, assertion, whether it is inserted) for each complex assertion of ``nodes``."""
+        found: list[tuple[int, Assertion, bool]] = []
+        theirs = self.base.table("complex")
+        if len(theirs):
+            rows = theirs.rows_of(nodes[nodes < FRESH])
+            found += ((node, a, False) for node, a in zip(rows["node"].tolist(), self.base.complex_of(rows)))
+        if len(self.inserted["complex"]):
+            rows = self.inserted["complex"].rows_of(nodes)
+            for node, ordinal in zip(rows["node"].tolist(), rows["ordinal"].tolist()):
+                found.append((node, self.batch.complex[ordinal - FRESH], True))
+        return found
+
+    def inserted_complex(self) -> list[Assertion]:
+        ordinals = unique(self.inserted["complex"].columns["ordinal"])
+        return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
+
+    def some_inserted(self, most: int) -> Iterator[Assertion]:
+        """At most ``most`` of each kind of assertion that the batch has and the base has not."""
+        rows = {name: {c: column[:most] for c, column in table.columns.items()} for name, table in self.inserted.items()}
+        names, text = self.names, self.terms_of
+        types = rows["class_assertions"]
+        for individual, cls in zip(text(types["node"]), types["class"].tolist()):
+            yield ClassAssertion(Class(names.classes.values[cls]), individual)
+        data = rows["data_assertions"]
+        for individual, property_, literal in zip(
+            text(data["node"]), data["property"].tolist(), self.literals_of(data["literal"])
+        ):
+            yield DataPropertyAssertion(DataProperty(names.data_properties.values[property_]), individual, literal)
+        edges = self._from_the_front("half_edges", "role", most)
+        for subject, role, value in zip(text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])):
+            yield ObjectPropertyAssertion(ObjectProperty(names.object_properties.values[role // 2]), subject, value)
+        pairs = self._from_the_front("pairs", "kind", most)
+        for subject, kind, value in zip(text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])):
+            yield (SameIndividual if kind == SAME else DifferentIndividuals)(subject, value)
+        yield from self.inserted_complex()[:most]
+
+    def _from_the_front(self, table: str, column: str, most: int) -> Columns:
+        """The rows that are written from the subject on."""
+        columns = self.inserted[table].columns
+        chosen = np.flatnonzero(columns[column] % 2 == 0)[:most]
+        return {name: values[chosen] for name, values in columns.items()}
+
+    def nodes(self) -> Ints:
+        """Every node of A ∪ A⁺."""
+        new = [table.columns["node"] for table in self.inserted.values()]
+        return unique(np.concatenate([self.base.nodes(), *new]))
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        found = self.base.nodes_of(terms) if terms else np.zeros(0, np.int64)
+        if (found < 0).any():
+            fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
+            for i in np.flatnonzero(found < 0).tolist():
+                found[i] = fresh.get(terms[i], -1)
+        return found
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return _looked_up(nodes, self.base.terms_of, self.batch.terms)
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return _looked_up(literals, self.base.literals_of, self.batch.literals)
+
+    def are_strings(self, literals: Ints) -> Bools:
+        """Which literals are legal strings; see `shiq.columns.strings`."""
+        is_new = literals >= FRESH
+        found = np.zeros(len(literals), np.bool_)
+        found[is_new] = are_strings([self.batch.literals[i] for i in (literals[is_new] - FRESH).tolist()])
+        if not is_new.all():
+            found[~is_new] = self.base.are_strings(literals[~is_new])
+        return found
+
+    def scan(self, table: str) -> Iterator[Columns]:
+        """Every row, in chunks."""
+        yield from self.base.table(table).scan()
+        yield dict(self.inserted[table].columns)
+
+
+def _looked_up(ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V]) -> list[V]:
+    """``old`` of the ids below `FRESH`, ``new`` at those from it on."""
+    is_new = ids >= FRESH
+    if not is_new.any():
+        return old(ids) if len(ids) else []
+    own = [new[i] for i in (ids[is_new] - FRESH).tolist()]
+    if len(own) == len(ids):
+        return own
+    found = np.empty(len(ids), object)
+    found[is_new] = _objects(own)
+    found[~is_new] = _objects(old(ids[~is_new]))
+    return list(found)
+
+
+def _objects(values: Sequence[object]) -> Any:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found

@@ -1,0 +1,46 @@
+"""What a batch brings that a TBox does not speak of: names, and definitions of complex classes (THEORY.md 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from abox_ops.elements.normal import definitions, normalise
+from abox_ops.elements.reference import atom_names
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassExpression,
+    DataPropertyAssertion,
+    DifferentIndividuals,
+    ObjectPropertyAssertion,
+    SameIndividual,
+    SubClassOf,
+)
+from shiq.roles import RoleBox
+
+
+def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
+    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
+
+    In an order that depends on the set of assertions alone.
+    """
+    complex_: list[Assertion] = []
+    names: set[str] = set()
+    for assertion in assertions:
+        for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
+            names.update(atom_names((plain,)))
+            if plain is not assertion:
+                complex_.append(assertion)
+    ordered = sorted(complex_, key=repr)
+    return (*definitions(ordered, roles), *map(Class, sorted(names)))
+
+
+#: What normal form leaves alone, and no class name stands in.
+_PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
+
+
+def name_of(defined: ClassExpression) -> str:
+    """The name that a definition defines."""
+    if not isinstance(defined, Class):
+        raise TypeError(defined)
+    return defined.iri

@@ -1,0 +1,1 @@
+"""What is worked out of (T, A) once, and kept through deletions."""

@@ -1,0 +1,205 @@
+"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from abox_ops.counting.columns import Counts
+from abox_ops.elements.base import Base, Names, StoreBase
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.partition import Grouping, components, grouping
+from abox_ops.elements.union_view import Batch, Whole
+from abox_ops.elements.vocabulary import vocabulary
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.documents import clauses_hash, read_labels
+from abox_ops.labels.numbered import EMPTY_ID
+from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
+from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
+from shiq.columns.rows import ROW_COLUMNS, SAME
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    SubClassOf,
+    TBox,
+)
+from shiq.model_json import decode
+from shiq.roles import Role, RoleBox, role_of
+from simplify import SimplifiedTBox, simplify
+
+Extra = tuple[SubClassOf | Class, ...]
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ElementLabels:
+    """The told label of each element, from a table (element, label)."""
+
+    table: Table
+
+    def of(self, elements: Ints) -> Ints:
+        rows = self.table.rows_of(elements)
+        found: Ints = rows["label"][positions(rows["element"], elements)]
+        return found
+
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        """(element, label) of those whose label is not that of the table, or may not be; elements ascending."""
+        return _NONE, _NONE
+
+
+@dataclass(frozen=True, eq=False)
+class PatchedLabels(ElementLabels):
+    """Other labels but for the ``patched`` elements (ascending), which have those of ``now``."""
+
+    patched: Ints
+    now: Ints
+
+    def of(self, elements: Ints) -> Ints:
+        found = np.zeros(len(elements), np.int64)
+        here = is_in(elements, self.patched)
+        found[here] = self.now[np.searchsorted(self.patched, elements[here])]
+        found[~here] = super().of(elements[~here])
+        return found
+
+    @property
+    def restated(self) -> tuple[Ints, Ints]:
+        return self.patched, self.now
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
+    class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
+
+    ``contradictory``: whether some told label clashes, so that A is inconsistent. ``stored_labels``: how many labels the
+    columns speak of; those beyond were met by checks. ``detached``: nodes whose part of ``merged`` is out of date, because
+    deletions have changed what they consist of.
+    """
+
+    extra: Extra
+    simplified: SimplifiedTBox
+    calculus: Calculus
+    same: Grouping
+    equal: Grouping
+    merged: Grouping
+    labels: ElementLabels
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+    contradictory: bool
+    stored_labels: int
+    detached: Ints = field(default_factory=lambda: _NONE)
+
+
+def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
+    """The index that the store of ``base`` holds; built anew if this version of the program reads ``tbox`` in other clauses."""
+    store = base.store
+    document = store.index_document
+    extra: Extra = tuple(map(decode, document["extra"]))
+    simplified = simplify(tbox, extra)
+    if clauses_hash(simplified.clauses) != document["clauses"]:
+        return build_index(tbox, roles, base)
+    labels = read_labels(store.table("labels").all())
+    return Index(
+        extra,
+        simplified,
+        Calculus(simplified.clauses, base.names, labels),
+        Grouping(store.table("same"), store.table("same_members")),
+        Grouping(store.table("equal"), store.table("equal_members")),
+        Grouping(store.table("merged"), store.table("merged_members")),
+        ElementLabels(store.table("elements")),
+        frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
+        frozenset(document["negated_properties"]),
+        document["contradictory"],
+        len(labels),
+    )
+
+
+def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
+    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
+    complex_ = all_complex(base)
+    extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
+    simplified = simplify(tbox, extra)
+    calculus = Calculus(simplified.clauses, base.names)
+    nodes = base.nodes()
+    same = same_grouping(base, nodes)
+    graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
+    everyone = graph.locate(unique(graph.keys_of(nodes)))
+    everyone.sort()
+    graph.expand(everyone)
+    graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
+    saturate(calculus, graph, np.ones(len(graph), np.bool_))
+    counts = Counts(calculus, graph)
+    counts.of_batch(graph.reps(), _NONE, everywhere=True)
+    negated_roles, negated_properties = negated(complex_, roles)
+    reps = graph.reps()
+    name = least_nodes(graph)
+    node, element = graph.member_node, graph.rep[graph.member_element]
+    return Index(
+        extra,
+        simplified,
+        calculus,
+        same,
+        grouping(node, name[element]),
+        grouping(name[reps], name[graph.rep[counts.class_of[reps]]]),
+        ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
+        negated_roles,
+        negated_properties,
+        bool(calculus.table.clashes(graph.label[reps]).any()),
+        len(calculus.table.labels),
+    )
+
+
+def least_nodes(graph: Graph) -> Ints:
+    """By number: the least node of the element (of those that are expanded)."""
+    found = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(found, graph.rep[graph.member_element], graph.member_node)
+    return found
+
+
+def same_grouping(base: Base, nodes: Ints) -> Grouping:
+    """Individuals by asserted equality."""
+    pairs = concatenate(list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0]))
+    told = pairs["kind"] == SAME
+    first, second = (np.searchsorted(nodes, pairs[name][told]) for name in ("node", "neighbour"))
+    return grouping(nodes, nodes[components(len(nodes), first, second)])
+
+
+def alone(base: Base) -> Whole:
+    """``base`` with an empty batch."""
+    none = np.zeros(0, np.int64)
+    tables: dict[str, ArrayTable] = {
+        name: array_table("node", dict.fromkeys(columns, none)) for name, columns in ROW_COLUMNS.items()
+    }
+    return Whole(base, Batch(base.names, [], [], (), tables), tables)
+
+
+def all_complex(base: Base) -> list[Assertion]:
+    """The complex assertions of ``base``, each once."""
+    found: dict[Assertion, None] = {}
+    for rows in base.table("complex").scan():
+        found.update(dict.fromkeys(base.complex_of(rows)))
+    return list(found)
+
+
+def vocabulary_of(names: Names, classes: Ints, complex: Sequence[Assertion], roles: RoleBox) -> Extra:
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: what `vocabulary` gives
+    for all of them."""
+    stand_ins = (ClassAssertion(Class(names.classes.values[i]), "") for i in classes.tolist())
+    return vocabulary([*stand_ins, *complex], roles)
+
+
+def negated(complex: Sequence[Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
+    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
+    plain = [p for a in complex for p in normalise(a, roles).assertions]
+    negative = [role_of(p.property) for p in plain if isinstance(p, NegativeObjectPropertyAssertion)]
+    return (
+        frozenset(r for role in negative for r in (role, role.inverse)),
+        frozenset(p.property.iri for p in plain if isinstance(p, NegativeDataPropertyAssertion)),
+    )

@@ -1,0 +1,191 @@
+"""Told literals: what (T, A) is known to entail at one element without branching (THEORY.md 2.2).
+
+A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under unit propagation with local
+clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on labels alone, so they are
+computed once per distinct label or (role, label, label).
+
+A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause gives its last literal that is not
+refuted even if another one satisfies it, and all its literals if none is left. So closure and sending are monotone, and the
+fixpoint is one, whatever the order; a clash spreads no further than unit resolution carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from abox_ops.labels.propagation import propagation_of
+from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.roles import Role
+
+#: (positive, negative) bitmasks over the atoms.
+Label: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledClause:
+    """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an m-type clause, else 0."""
+
+    index: int
+    body: int
+    head: int
+    branch_body: int
+    branch_head: int
+    n: int
+
+    def decided_at_centre(self, label: Label) -> bool:
+        """Whether a literal of ``label`` satisfies the clause at its centre."""
+        return bool(self.head & label[0] or self.body & label[1])
+
+    def decided_at_branch(self, label: Label) -> bool:
+        return bool(self.branch_head & label[0] or self.branch_body & label[1])
+
+
+class Sent(NamedTuple):
+    """What one role assertion sends: literals for its subject and for its object (a clash bit included)."""
+
+    subject: Label
+    object: Label
+
+
+EMPTY: Label = (0, 0)
+NOTHING_SENT = Sent(EMPTY, EMPTY)
+
+
+def contradiction(tbox: ClausalTBox) -> Label:
+    """The label of a contradiction that no atom is to blame for, such as an asserted owl:Nothing: no clause speaks of its bit.
+
+    In the labels of a TBox that has grown since, it is still a clash.
+    """
+    bit = 1 << len(tbox.atoms)
+    return bit, bit
+
+
+def clashes(label: Label) -> bool:
+    return bool(label[0] & label[1])
+
+
+def join(first: Label, second: Label) -> Label:
+    return first[0] | second[0], first[1] | second[1]
+
+
+@dataclass
+class LabelSpace:
+    """The label calculus of one clausal TBox, memoised.
+
+    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`; ``compiled``: the clauses with a role
+    or with a restriction in the head (the others only propagate).
+    """
+
+    tbox: ClausalTBox
+
+    def __post_init__(self) -> None:
+        ids = self.tbox.atom_ids
+        self.clash = contradiction(self.tbox)
+        self.data_mask = sum(1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost))
+        self.at_least: dict[int, AtLeast] = {i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)}
+        clauses = self.tbox.clauses
+        told = [c.role is not None or any(not isinstance(a, str) for a in c.head) for c in clauses]
+        compiled = [_compile(i, c, ids) for i, c in enumerate(clauses) if told[i]]
+        self.compiled = compiled
+        self.m_type = [c for c in compiled if c.n]
+        width = len(self.tbox.atoms) + 1
+        local = ([ids[a] for a in c.head] + [ids[a] + width for a in c.body] for c in clauses if c.role is None)
+        self._propagation = propagation_of(width, local, self.clash)
+        self._by_role: dict[Role, list[CompiledClause]] = {}
+        for c in compiled:
+            role = self.tbox.clauses[c.index].role
+            if role is not None:
+                self._by_role.setdefault(role, []).append(c)
+        self._clauses_of: dict[frozenset[Role], tuple[CompiledClause, ...]] = {}
+        self._closed: dict[Label, Label] = {}
+        self._sent: dict[tuple[Role, Label, Label], Sent] = {}
+        #: What holds everywhere: the closure of the empty label.
+        self._everywhere = self._propagation.everywhere()
+
+    def visible(self, label: Label) -> Label:
+        """``label`` without negated data restrictions, which only mirror data assertions."""
+        return label[0], label[1] & ~self.data_mask
+
+    def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
+        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches (through ⊑*)."""
+        above = self.tbox.roles.superroles(role)
+        found = self._clauses_of.get(above)
+        if found is None:
+            found = tuple(c for s in above for c in self._by_role.get(s, ()))
+            found = self._clauses_of[above] = tuple(sorted(found, key=lambda c: c.index))
+        return found
+
+    def close(self, label: Label) -> Label:
+        """The closure of ``label`` under unit propagation with local clauses.
+
+        Stops because every step adds a literal of finitely many.
+        """
+        found = self._closed.get(label)
+        if found is None:
+            found = self._propagation.closure(join(label, self._everywhere), self._everywhere)
+            self._closed[label] = self._closed[found] = found
+        return found
+
+    def tried(self, closed: Label, more: Label) -> Label:
+        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as much as there is more."""
+        label = join(closed, more)
+        if label == closed:
+            return closed
+        return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
+
+    def sent(self, role: Role, subject: Label, object: Label) -> Sent:
+        """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""
+        key = (role, subject, object)
+        found = self._sent.get(key)
+        if found is None:
+            to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
+            back_object, back_subject = self._one_way(self.clauses_of(role.inverse), object, subject)
+            found = Sent(
+                _beyond(join(to_subject, back_subject), subject),
+                _beyond(join(to_object, back_object), object),
+            )
+            if found == NOTHING_SENT:
+                found = NOTHING_SENT
+            self._sent[key] = found
+        return found
+
+    def _one_way(self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label) -> tuple[Label, Label]:
+        to_centre, to_branch = EMPTY, EMPTY
+        for c in clauses:
+            if c.n:
+                continue
+            head, body = c.head & ~centre[1], c.body & ~centre[0]
+            branch_head, branch_body = c.branch_head & ~branch[1], c.branch_body & ~branch[0]
+            open_literals = head.bit_count() + body.bit_count() + branch_head.bit_count() + branch_body.bit_count()
+            if open_literals > 1:
+                continue
+            if not open_literals:
+                head, body, branch_head, branch_body = c.head, c.body, c.branch_head, c.branch_body
+                if not head | body | branch_head | branch_body:
+                    head, body = self.clash
+            to_centre = join(to_centre, (head, body))
+            to_branch = join(to_branch, (branch_head, branch_body))
+        return to_centre, to_branch
+
+
+def _beyond(label: Label, known: Label) -> Label:
+    return label[0] & ~known[0], label[1] & ~known[1]
+
+
+def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledClause:
+    def mask(atoms: tuple[Atom, ...]) -> int:
+        found = 0
+        for atom in atoms:
+            found |= 1 << ids[atom]
+        return found
+
+    return CompiledClause(
+        index,
+        mask(clause.body),
+        mask(clause.head),
+        mask(clause.branch_body),
+        mask(clause.branch_head),
+        clause.at_most,
+    )

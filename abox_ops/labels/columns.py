@@ -1,0 +1,212 @@
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here knows an individual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from abox_ops.counting.reference import Needs
+from abox_ops.elements.base import Names
+from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace
+from abox_ops.labels.completion import Completions
+from abox_ops.labels.data import DataView
+from abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
+from abox_ops.labels.residuals import Residuals
+from shiq.clause import AtLeast, ClausalTBox, DataAtMost
+from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.strings import STRING, are_strings
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.datatypes.datatype_map import TYPES
+from shiq.datatypes.values import TEXT
+from shiq.model import NOTHING, RDF, RDFS, THING, DataComplementOf, Datatype, Literal
+from shiq.roles import Role
+
+#: What no xsd:string holds: the characters outside XML 1.0.
+
+
+class Calculus:
+    """`LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were given out before, of a
+    TBox whose atoms are a prefix."""
+
+    def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,)) -> None:
+        self.tbox, self.names = tbox, names
+        self.space = LabelSpace(tbox)
+        self.table = LabelTable(self.space, list(labels))
+        self.theory = DataTheory(tbox.definitions, tbox.roles)
+        self.data = DataView(self.space, self.theory)
+        self.needs = Needs(self.space)
+        self._roles: list[Role] = []
+        self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
+        self._class_ids: list[int] = []
+        self._needs_below: dict[tuple[Label, frozenset[Role]], tuple[int, tuple[AtLeast, ...]]] = {}
+        self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
+
+    # --- what the criterion `model` asks of the clauses ---------------------------------------------
+
+    @cached_property
+    def completions(self) -> Completions:
+        return Completions(self.space)
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        return Residuals(self.space)
+
+    # --- roles and names ---------------------------------------------------------------------------
+
+    @property
+    def roles(self) -> list[Role]:
+        """The role of each number."""
+        for iri in self.names.object_properties.values[len(self._roles) // 2 :]:
+            self._roles += [Role(iri), Role(iri, True)]
+        return self._roles
+
+    def among(self, role: Ints, roles: frozenset[Role]) -> Bools:
+        """Which role numbers are of ``roles``."""
+        known = self._sets.get(roles)
+        if known is None or known[0] < len(self.roles):
+            flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
+            known = self._sets[roles] = (len(flags), flags)
+        return known[1][role]
+
+    def below(self, clause: CompiledClause) -> frozenset[Role]:
+        """The roles below the role of ``clause``."""
+        role = self.tbox.clauses[clause.index].role
+        assert role is not None
+        return self.tbox.roles.subroles(role)
+
+    def literal(self, iri: str, positive: bool) -> int:
+        """The label that holds one (negated) name."""
+        if iri == NOTHING.iri:
+            return self.table.clash_id if positive else EMPTY_ID
+        if iri == THING.iri:
+            return EMPTY_ID if positive else self.table.clash_id
+        bit = 1 << self.tbox.atom_ids[iri]
+        return self.table.id((bit, 0) if positive else (0, bit))
+
+    def class_labels(self, classes: Ints) -> Ints:
+        """The label that an assertion of each class gives."""
+        for iri in self.names.classes.values[len(self._class_ids) :]:
+            known = iri in self.tbox.atom_ids or iri in (NOTHING.iri, THING.iri)
+            self._class_ids.append(self.literal(iri, True) if known else -1)
+        found = np.array(self._class_ids, np.int64)[classes]
+        if len(found) and found.min() < 0:
+            raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
+        return found
+
+    # --- labels ------------------------------------------------------------------------------------
+
+    @cached_property
+    def functional(self) -> list[CompiledClause]:
+        return [c for c in self.space.m_type if c.n == 1]
+
+    @cached_property
+    def bounded(self) -> list[tuple[CompiledClause, int]]:
+        """The m-type clauses with names in the head, and these names."""
+        names = sum(1 << i for i, atom in enumerate(self.tbox.atoms) if isinstance(atom, str))
+        return [(c, c.head & names) for c in self.space.m_type if c.head & names]
+
+    @cached_property
+    def counting_bits(self) -> int:
+        """The atoms that E, G and activity depend on."""
+        at_least = sum(1 << i for i in self.space.at_least)
+        found = at_least | self.filler_bits
+        for c in self.space.compiled:
+            if c.n or c.head & at_least:
+                found |= c.body | c.head | c.branch_body
+        return found
+
+    @cached_property
+    def filler_bits(self) -> int:
+        """The names D of the ≥k R.D."""
+        return sum({1 << self.tbox.atom_ids[need.filler] for need in self.space.at_least.values() if need.filler is not None})
+
+    def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
+        """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
+        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
+
+    def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
+        """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1, and those with k = 1."""
+        found = self._needs_below.get((label, roles))
+        if found is None:
+            needed = [need for need in self.needs.needed(label) if need.role in roles]
+            ones = tuple(need for need in needed if need.n == 1)
+            found = self._needs_below[(label, roles)] = (sum(need.n for need in needed if need.n > 1), ones)
+        return found
+
+    # --- data --------------------------------------------------------------------------------------
+
+    @cached_property
+    def bounded_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n restricts."""
+        below = self.tbox.roles.data_subproperties
+        return frozenset(q for atom in self.tbox.atoms if isinstance(atom, DataAtMost) for q in below(atom.property))
+
+    @cached_property
+    def counted_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n with n ≥ 1 restricts."""
+        below = self.tbox.roles.data_subproperties
+        atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
+        return frozenset(q for atom in atoms for q in below(atom.property))
+
+    @cached_property
+    def data_bits(self) -> int:
+        """The atoms that the clauses with a data restriction speak of, and those restrictions."""
+        found = self.space.data_mask
+        for c in self.space.compiled:
+            if c.head & self.space.data_mask:
+                found |= c.head | c.body
+        return found
+
+    def refuted(self, rows: Columns, literals: Iterable[Literal]) -> Ints:
+        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of the rows."""
+        properties = self.names.data_properties.values
+        values = list(literals)
+        found = np.full(len(values), EMPTY_ID, np.int64)
+        alike = self.alike(rows["property"], are_strings(values))
+        for p in unique(rows["property"][alike]).tolist():
+            found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], Literal("text"))]))
+        for i in np.flatnonzero(~alike).tolist():
+            label = self.data.refuted([(properties[rows["property"][i]], values[i])])
+            if label != EMPTY:
+                found[i] = self.table.id(label)
+        return found
+
+    def alike(self, properties: Ints, strings: Bools) -> Bools:
+        """Which data assertions are ``strings`` on properties that cannot tell one string from another."""
+        names = self.names.data_properties.values
+        found = np.fromiter((p not in self._tells_strings_apart for p in names), np.bool_, len(names))[properties]
+        return found & strings
+
+    @cached_property
+    def _tells_strings_apart(self) -> frozenset[str]:
+        """The data properties with a ≤n f.D on them that not all strings are told alike by: neither D, nor what it is the
+        complement of, is a datatype that has all of them or none."""
+        below = self.tbox.roles.data_subproperties
+        found: set[str] = set()
+        for atom in self.tbox.atoms:
+            if isinstance(atom, DataAtMost):
+                range_ = atom.range.operand if isinstance(atom.range, DataComplementOf) else atom.range
+                if not isinstance(range_, Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
+                    found |= below(atom.property)
+        return frozenset(found)
+
+    def ill_typed(self, literals: Iterable[Literal]) -> Bools:
+        """Which literals denote nothing."""
+        values = list(literals)
+        found = ~are_strings(values)
+        for i in np.flatnonzero(found).tolist():
+            found[i] = isinstance(self.theory.value(values[i]), IllTyped)
+        return found
+
+
+_ALL_STRINGS = {STRING, RDFS + "Literal", RDF + "PlainLiteral"}
+_NO_STRINGS = {iri for iri, known in TYPES.items() if known.space != TEXT}
+
+
+def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
+    """The distinct (property, literal) of data ``rows``, and which of them each row has."""
+    found, inverse = combinations(rows["property"], rows["literal"])
+    columns = np.array(found, np.int64).reshape(-1, 2)
+    return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse

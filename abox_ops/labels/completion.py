@@ -1,0 +1,155 @@
+"""Completing a label: a guess at which other literals hold at an element, by its label alone (THEORY.md 3.1).
+
+Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows, original ones before fresh ones;
+what that makes true, ≥-atoms included, is taken over. Propagation goes over the local clauses and over what the witness of a
+≥-atom, itself closed so, sends back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from shiq.bits import bits
+from shiq.clause import AtLeast
+from shiq.roles import Role
+
+#: How deep witnesses of witnesses are looked at.
+DEPTH = 2
+
+
+@dataclass
+class Completions:
+    """Completed labels of one label calculus, memoised."""
+
+    space: LabelSpace
+
+    def __post_init__(self) -> None:
+        tbox = self.space.tbox
+        original = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
+        fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
+        self._groups = (Names(original), Names(fresh))
+        self._needs = sum(1 << i for i in self.space.at_least)
+        self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
+        self._completed: dict[tuple[Label, int], Label] = {}
+        self._closed: dict[tuple[Label, int], Label] = {}
+        self._sent: dict[tuple[int, int, int, int], Label] = {}
+
+    def of(self, label: Label, triggers: int = 0) -> Label:
+        """``label`` with a guess for every name that unit propagation can live with; the atoms in ``triggers`` are tried as
+        true first. Contains the closed ``label``; does not clash unless that does."""
+        key = (label, triggers)
+        found = self._completed.get(key)
+        if found is None:
+            found = self._completed[key] = self._complete(label, triggers)
+        return found
+
+    def _complete(self, label: Label, triggers: int) -> Label:
+        closed = self.space.close(label)
+        label = self._close(label, DEPTH)
+        if clashes(label):
+            return closed
+        for bit in bits(triggers & ~label[1]):
+            grown = self._grown(label, (1 << bit, 0), DEPTH)
+            if not clashes(grown):
+                label = grown
+        for group in self._groups:
+            label = self._without(label, group)
+        return label
+
+    def _without(self, label: Label, names: Names) -> Label:
+        """``label`` with as many of ``names`` false as go; a name that cannot be false is true.
+
+        Halves the names where not all of them go at once, so that a few exceptions cost little.
+        """
+        mask = names.mask & ~(label[0] | label[1])
+        if not mask:
+            return label
+        grown = self._grown(label, (0, mask), DEPTH)
+        if not clashes(grown):
+            return grown
+        if names.halves is None:
+            grown = self._grown(label, (mask, 0), DEPTH)
+            return label if clashes(grown) else grown
+        first, second = names.halves
+        return self._without(self._without(label, first), second)
+
+    def _close(self, label: Label, depth: int) -> Label:
+        """``label`` under unit propagation, with what witnesses of its ≥-atoms send back."""
+        key = (label, depth)
+        found = self._closed.get(key)
+        if found is None:
+            found = self._closed[key] = self._with_witnesses(self.space.close(label), depth)
+        return found
+
+    def _grown(self, closed: Label, more: Label, depth: int) -> Label:
+        """The same for a label ``closed`` so already, with ``more``."""
+        key = (join(closed, more), depth)
+        found = self._closed.get(key)
+        if found is None:
+            found = self._closed[key] = self._with_witnesses(self.space.tried(closed, more), depth)
+        return found
+
+    def _with_witnesses(self, label: Label, depth: int) -> Label:
+        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as far as there is no clash.
+
+        Stops because every round adds a literal of finitely many.
+        """
+        while depth and not clashes(label):
+            positive, negative = label
+            for i in bits(label[0] & self._needs):
+                sent = self._sent_back(i, label, depth)
+                positive |= sent[0]
+                negative |= sent[1]
+            if (positive, negative) == label:
+                break
+            label = self.space.tried(label, (positive, negative))
+        return label
+
+    def _sent_back(self, i: int, label: Label, depth: int) -> Label:
+        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if there can be none."""
+        mask = self._masks[i]
+        positive, negative = label[0] & mask, label[1] & mask
+        key = (i, positive, negative, depth)
+        found = self._sent.get(key)
+        if found is None:
+            found = self._sent[key] = self._from_witness(self.space.at_least[i], (positive, negative), depth)
+        return found
+
+    def _mask(self, role: Role) -> int:
+        """The atoms that the clauses on a role assertion speak of at its first end."""
+        found = 0
+        for c in self.space.clauses_of(role):
+            found |= c.body | c.head
+        for c in self.space.clauses_of(role.inverse):
+            found |= c.branch_body | c.branch_head
+        return found
+
+    def _from_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
+        witness = self._close((0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1)
+        while True:
+            sent = self.space.sent(need.role, label, witness)
+            told = self._grown(witness, sent.object, depth - 1)
+            if clashes(told):
+                return self.space.clash
+            if told == witness:
+                return sent.subject
+            witness = told
+
+
+@dataclass(frozen=True)
+class Names:
+    """Atoms by position, and, if there are several, the two halves of them in their order; made when asked for, since few of them
+    are needed and there is a mask for each."""
+
+    positions: list[int]
+
+    @cached_property
+    def mask(self) -> int:
+        return sum(1 << i for i in self.positions)
+
+    @cached_property
+    def halves(self) -> tuple[Names, Names] | None:
+        middle = len(self.positions) // 2
+        return (Names(self.positions[:middle]), Names(self.positions[middle:])) if middle else None

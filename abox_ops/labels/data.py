@@ -1,0 +1,120 @@
+"""Which data assertions a check must see (THEORY.md 2.4, "Data").
+
+d(a, v) is *decided* when no data restriction that may be in force at a can use v in a contradiction. The datatype layer answers
+for values; this file only counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
+from shiq.clause import DataAtLeast, DataAtMost
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.model import Literal
+
+
+@dataclass
+class DataView:
+    """The data restrictions of one TBox, by property. ``negated``: properties of negative data assertions in A ∪ A⁺."""
+
+    space: LabelSpace
+    theory: DataTheory
+
+    def __post_init__(self) -> None:
+        tbox = self.space.tbox
+        below = tbox.roles.data_subproperties
+        self._at_most: dict[str, list[tuple[int, DataAtMost]]] = {}
+        self._at_least: dict[str, list[tuple[int, DataAtLeast]]] = {}
+        self.below = below
+        for i, atom in enumerate(tbox.atoms):
+            if isinstance(atom, DataAtMost):
+                for p in below(atom.property):
+                    self._at_most.setdefault(p, []).append((i, atom))
+            elif isinstance(atom, DataAtLeast):
+                self._at_least.setdefault(atom.property, []).append((i, atom))
+        self.disjoint = {q for pair in tbox.roles.disjoint_data for p in pair for q in below(p)}
+        self._clauses_with: dict[int, list[tuple[int, int]]] = {}
+        for c in self.space.compiled:
+            mask = c.head & self.space.data_mask
+            while mask:
+                low = mask & -mask
+                self._clauses_with.setdefault(low.bit_length() - 1, []).append((c.head & ~low, c.body))
+                mask ^= low
+        self._refuted: dict[tuple[str, Literal], Label] = {}
+        self._in_force: dict[tuple[int, Label], bool] = {}
+
+    def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
+        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
+        label = EMPTY
+        for value in values:
+            found = self._refuted.get(value)
+            if found is None:
+                found = self._refuted[value] = self._refuted_by(*value)
+            if found is not EMPTY:
+                label = join(label, found)
+        return label
+
+    def _refuted_by(self, property: str, literal: Literal) -> Label:
+        if isinstance(self.theory.value(literal), IllTyped):
+            return self.space.clash
+        negative = 0
+        for i, atom in self._at_most.get(property, ()):
+            if atom.n == 0 and self.theory.contains(atom.range, literal) is True:
+                negative |= 1 << i
+        return (0, negative) if negative else EMPTY
+
+    def in_force(self, atom: int, label: Label) -> bool:
+        """Whether the data restriction ``atom`` may have to hold at an element with ``label``: it is told, or some clause
+        with it in the head is not satisfied by another literal of the centre. (That a value refutes it satisfies no clause.)"""
+        key = (atom, label)
+        found = self._in_force.get(key)
+        if found is None:
+            found = bool(label[0] >> atom & 1) or any(
+                not (others & label[0] or body & label[1]) for others, body in self._clauses_with.get(atom, ())
+            )
+            self._in_force[key] = found
+        return found
+
+    def is_decided(
+        self,
+        property: str,
+        literal: Literal,
+        label: Label,
+        class_values: Callable[[], list[tuple[Label, set[tuple[str, Literal]]]]],
+        negated: frozenset[str],
+    ) -> bool:
+        """Whether ``property``(a, ``literal``) is decided at an element with ``label``.
+
+        ``class_values`` gives the label and the data of every member of a's merge class; ``negated`` the properties of negative
+        data assertions, closed downwards.
+        """
+        if property in self.disjoint or property in negated:
+            return False
+        for i, atom in self._at_most.get(property, ()):
+            if self.theory.contains(atom.range, literal) is False or not self.in_force(i, label):
+                continue
+            if atom.n == 0 or self._count(atom, class_values()) > atom.n:
+                return False
+        return True
+
+    def _count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
+        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made."""
+        below = self.below(atom.property)
+        distinct: set[Hashable] = set()
+        generated = 0
+        for label, values in members:
+            for p, v in values:
+                if p in below and self.theory.contains(atom.range, v) is not False:
+                    value = self.theory.value(v)
+                    distinct.add(v if isinstance(value, IllTyped) else value)
+            for g in below:
+                for i, need in self._at_least.get(g, ()):
+                    if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
+                        generated += need.n
+        return len(distinct) + generated
+
+    def _is_met(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:
+        below = self.below(need.property)
+        return any(p in below and self.theory.contains(need.range, v) is True for p, v in values)

@@ -1,0 +1,49 @@
+"""How labels and complex assertions stand in the tables of a store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from abox_ops.labels.calculus import EMPTY, Label
+from shiq.clause import ClausalTBox
+from shiq.columns.arrays import Columns, Ints, arrow_texts, unique
+from shiq.model import Assertion
+from shiq.model_json import encode
+
+
+def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
+    """The empty label and those that ``used`` names, in order; and the number that each of ``labels`` has there (-1: none)."""
+    kept = sorted({EMPTY, *(labels[i] for i in unique(used).tolist())})
+    place = {label: i for i, label in enumerate(kept)}
+    return kept, np.fromiter((place.get(label, -1) for label in labels), np.int64, len(labels))
+
+
+def label_rows(labels: Sequence[Label]) -> Columns:
+    """The columns of the table ``labels``."""
+    return {
+        "label": np.arange(len(labels), dtype=np.int64),
+        "positive": arrow_texts([f"{label[0]:x}" for label in labels]),
+        "negative": arrow_texts([f"{label[1]:x}" for label in labels]),
+    }
+
+
+def read_labels(rows: Columns) -> list[Label]:
+    """The labels by number, from the table ``labels``."""
+    positive, negative = (rows[name].to_pylist() for name in ("positive", "negative"))
+    return [(int(p, 16), int(n, 16)) for p, n in zip(positive, negative)]
+
+
+def clauses_hash(tbox: ClausalTBox) -> str:
+    """What the labels of an index rest on: the atoms and clauses, as this version of the program makes them."""
+    return hashlib.sha256(
+        repr((tbox.atoms, [(c.body, c.head, c.role, c.branch_body, c.branch_head, c.at_most) for c in tbox.clauses])).encode()
+    ).hexdigest()
+
+
+def complex_text(assertion: Assertion) -> str:
+    """A complex assertion as the table ``complex`` holds it."""
+    return json.dumps(encode(assertion), ensure_ascii=False)

@@ -1,0 +1,226 @@
+"""Labels by number: the per-signature calculus of `abox_ops`, applied to columns.
+
+A label is computed once per distinct combination that occurs; columns hold its number. `EMPTY_ID` is the empty label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
+from abox_ops.labels.irrelevance import Irrelevance, Open
+from shiq.columns.arrays import TINY, Ints, distinct, row_codes, unique
+from shiq.roles import Role
+
+Bools = npt.NDArray[np.bool_]
+
+EMPTY_ID = 0
+#: Labels that one label table can number.
+_CAPACITY = 1 << 24
+
+
+def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
+    """``value`` of each key, asked once per distinct one."""
+    if len(keys) <= TINY:
+        values = {key: value(key) for key in sorted(set(keys.tolist()))}
+        return np.array([values[key] for key in keys.tolist()], np.int64)
+    found, inverse, _ = distinct(keys)
+    return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
+
+
+class Memo:
+    """What was worked out for numbers, each once; asked of many at once."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.int64)
+        self._values = np.zeros(0, np.int64)
+
+    def of(self, keys: Ints, value: Callable[[int], int]) -> Ints:
+        """``value`` of each of the distinct ``keys``, ascending."""
+        known, at = self._found(keys)
+        if not known.all():
+            new = keys[~known]
+            values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
+            all_keys, all_values = np.concatenate([self._keys, new]), np.concatenate([self._values, values])
+            order = np.argsort(all_keys, kind="stable")
+            self._keys, self._values = all_keys[order], all_values[order]
+            _, at = self._found(keys)
+        return self._values[at]
+
+    def _found(self, keys: Ints) -> tuple[Bools, Ints]:
+        if not len(self._keys):
+            return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        known: Bools = self._keys[at] == keys
+        return known, at
+
+
+@dataclass
+class LabelTable:
+    """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of numbers, memoised."""
+
+    space: LabelSpace
+    labels: list[Label] = field(default_factory=lambda: [EMPTY])
+
+    def __post_init__(self) -> None:
+        self._ids = {label: i for i, label in enumerate(self.labels)}
+        self._joined: dict[int, int] = {}
+        self._closed: dict[int, int] = {}
+        self._visible: dict[int, int] = {}
+        self._without: dict[tuple[int, int], int] = {}
+        #: The same for many at once, by the number of the mask and of the label.
+        self._masked, self._masks = Memo(), dict[int, int]()
+        self._clashing = np.zeros(0, np.bool_)
+
+    def id(self, label: Label) -> int:
+        found = self._ids.get(label)
+        if found is None:
+            if len(self.labels) == _CAPACITY:
+                raise OverflowError("more distinct labels than a label table can number")
+            found = self._ids[label] = len(self.labels)
+            self.labels.append(label)
+        return found
+
+    @property
+    def clash_id(self) -> int:
+        return self.id(self.space.clash)
+
+    def ids(self, labels: Iterable[Label]) -> Ints:
+        return np.fromiter(map(self.id, labels), np.int64)
+
+    # --- on arrays of numbers ----------------------------------------------------------------------
+
+    def join(self, first: Ints, second: Ints) -> Ints:
+        """The join of each pair."""
+        pairs, inverse = combinations(first, second)
+        return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[inverse]
+
+    def close(self, ids: Ints) -> Ints:
+        """The closure of each label under the local clauses."""
+        return by_distinct(ids, self._close)
+
+    def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
+        """Each label without the atoms outside ``masks[mask[i]]``."""
+        if len(ids) <= TINY:
+            return np.array([self._without_others(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
+        number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
+        found, inverse, _ = distinct(number[mask] * _CAPACITY + ids)
+        listed = list(self._masks)
+
+        return self._masked.of(found, lambda key: self._without_others(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
+
+    def visible(self, ids: Ints) -> Ints:
+        """`LabelSpace.visible` of each."""
+        return by_distinct(ids, self._seen)
+
+    def clashes(self, ids: Ints) -> Bools:
+        known = len(self._clashing)
+        if known < len(self.labels):
+            self._clashing = np.concatenate(
+                [self._clashing, np.array([clashes(label) for label in self.labels[known:]], np.bool_)]
+            )
+        return self._clashing[ids]
+
+    def where(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
+        """Which labels satisfy ``test``."""
+        return by_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
+
+    def accumulate(self, start: Ints, target: Ints, received: Ints) -> Ints:
+        """``start`` with every ``received[i]`` joined into the label at position ``target[i]``."""
+        found = start.copy()
+        if not len(target):
+            return found
+        pairs = unique(target * _CAPACITY + received)
+        target, received = pairs // _CAPACITY, pairs % _CAPACITY
+        first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+        length = np.diff(np.concatenate([first, [len(target)]]))
+        for turn in range(int(length.max())):
+            row = first[length > turn] + turn
+            found[target[row]] = self.join(found[target[row]], received[row])
+        return found
+
+    def _without_others(self, i: int, mask: int) -> int:
+        found = self._without.get((i, mask))
+        if found is None:
+            label = self.labels[i]
+            found = self._without[i, mask] = self.id((label[0] & mask, label[1] & mask))
+        return found
+
+    def _join(self, key: int) -> int:
+        found = self._joined.get(key)
+        if found is None:
+            first, second = divmod(key, _CAPACITY)
+            found = self._joined[key] = self.id(join(self.labels[first], self.labels[second]))
+        return found
+
+    def _close(self, i: int) -> int:
+        found = self._closed.get(i)
+        if found is None:
+            found = self._closed[i] = self.id(self.space.close(self.labels[i]))
+        return found
+
+    def _seen(self, i: int) -> int:
+        found = self._visible.get(i)
+        if found is None:
+            found = self._visible[i] = self.id(self.space.visible(self.labels[i]))
+        return found
+
+
+@dataclass
+class RoleCalculus:
+    """What a role assertion does, by (role number, label number, label number). ``roles`` gives the role of each number."""
+
+    table: LabelTable
+    roles: Callable[[], Sequence[Role]]
+
+    def __post_init__(self) -> None:
+        self.irrelevance = Irrelevance(self.table.space)
+        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._masks: list[int] = []
+
+    def reduced(self, role: Ints, label: Ints) -> Ints:
+        """Each label without the atoms that no clause on the role, seen from that end, speaks of: much fewer are distinct."""
+        space = self.table.space
+        for named in self.roles()[len(self._masks) :]:
+            mask = 0
+            for c in space.clauses_of(named):
+                mask |= c.body | c.head
+            for c in space.clauses_of(named.inverse):
+                mask |= c.branch_body | c.branch_head
+            self._masks.append(mask)
+        return self.table.masked(label, role, self._masks)
+
+    def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
+        """What each role assertion sends to its subject and to its object."""
+        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+        sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
+        return sent[inverse, 0], sent[inverse, 1]
+
+    def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[Open], Ints]:
+        """The distinct `Open` values, and which of them each role assertion has."""
+        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+        labels, roles = self.table.labels, self.roles()
+        return [self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
+
+    def _sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        key = (role, subject, object)
+        found = self._sent.get(key)
+        if found is None:
+            labels = self.table.labels
+            sent = self.table.space.sent(self.roles()[role], labels[subject], labels[object])
+            found = self._sent[key] = (self.table.id(sent.subject), self.table.id(sent.object))
+        return found
+
+
+def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """The distinct rows of ``columns``, and which of them each row is."""
+    if len(columns[0]) <= TINY:
+        rows = list(zip(*(column.tolist() for column in columns)))
+        rank = {row: i for i, row in enumerate(sorted(set(rows)))}
+        return list(rank), np.array([rank[row] for row in rows], np.int64)
+    _, inverse, example = distinct(row_codes(*columns))
+    return list(zip(*(column[example].tolist() for column in columns))), inverse

@@ -1,0 +1,310 @@
+"""The engine `local`: the criteria over columns, in memory or from a store; a check fetches what its batch touches.
+
+Equal to `abox_ops.memory` on every input; what is done per signature is `abox_ops`, what is done per individual is numpy.
+
+>>> from shiq.abox import abox_of
+>>> from shiq.model import Class, ClassAssertion, DisjointClasses, TBox
+>>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
+>>> base = LocalKnowledgeBase.build(tbox, abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom")]))
+>>> base.add_set(abox_of([ClassAssertion(Class("urn:Dog"), "urn:tom")]), abox_of([])).contradictory
+[('urn:tom',)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from abox_ops.clausal.columns import Clausal, Found
+from abox_ops.elements.base import Base, LessBase, Names, StoreBase, array_base
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.touched import Touched, touched_by
+from abox_ops.elements.union_view import Whole, batch_of, split
+from abox_ops.elements.vocabulary import name_of
+from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
+from abox_ops.index.columns import Index, alone, build_index, stored_index, vocabulary_of
+from abox_ops.index.deletion import index_without
+from abox_ops.labels.columns import Calculus
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.patch.certificate_columns import Certified, certified
+from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
+from abox_ops.patch.widening import patched
+from abox_ops.published.columns import Published, everything
+from jobs.store import Store
+from shiq.abox import ABox
+from shiq.columns.arrays import Columns, Ints, array_table, contained, unique
+from shiq.columns.rows import ROW_COLUMNS
+from shiq.errors import UsageError
+from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.reasoner.protocol import Answer
+from shiq.roles import RoleBox, role_box
+from simplify import SimplifiedTBox, simplify
+
+
+@dataclass(frozen=True, eq=False)
+class LocalKnowledgeBase:
+    """(T, A) on columns. See `abox_ops.engine.KnowledgeBase`."""
+
+    source: TBox
+    base: Base
+    roles: RoleBox
+    made_index: Index | None = None
+    _completions: list[OutsideCompletion] = field(default_factory=list, repr=False)
+    _latest: list[Calculus] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        return cls(tbox, array_base(abox), role_box(tbox.axioms))
+
+    @classmethod
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> LocalKnowledgeBase:
+        """Opens the snapshot of ``store``; ``tbox``: instead of its own, with the same clauses."""
+        return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def index(self) -> Index:
+        if self.made_index is not None:
+            return self.made_index
+        if isinstance(self.base, StoreBase):
+            return stored_index(self.source, self.roles, self.base)
+        return build_index(self.source, self.roles, self.base)
+
+    @property
+    def simplified(self) -> SimplifiedTBox:
+        return self.index.simplified
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        if criterion not in CRITERIA:
+            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        after = self.without(deletions, insertions)
+        return after._insert(after.whole(insertions), criterion)
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        lacked = self.whole(deletions)
+        return lacked.insertions, list(islice(lacked.some_inserted(most), most))
+
+    def patched(
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        after = self.without(deletions, insertions)
+        known = self._completion
+        if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
+            after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
+        return after._patch(after.whole(insertions), decide, is_over, verdict_only, certain)
+
+    def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
+        """See `abox_ops.engine.Layering`."""
+        if not isinstance(add_set, LocalAddSet) or add_set.patch is None or add_set.whole.base is not self.base:
+            return None
+        # Loaded where there is something to explain: most batches are consistent.
+        from abox_ops.patch.layer import layer
+
+        found = layer(self.index, add_set.whole, add_set.patch)
+        if found is None:
+            return None
+        base, index, outside = found
+        return replace(self, base=base, made_index=index, _completions=[outside], _latest=[])
+
+    def _patch(
+        self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        added = self._brought(whole)
+        calculus = self._calculus(self._simplified(added), MODEL, whole.names)
+        return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain)
+
+    def patch_with(
+        self,
+        whole: Whole,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
+        all_around: bool = False,
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
+        outside = self._outside(decide, is_over)
+        graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
+        known = self.index.simplified.clauses.atom_ids
+        brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
+        absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
+
+        def name(found: Found) -> Sequence[NamedModule]:
+            return self._add_set(calculus, whole, found).modules
+
+        patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
+        patch.all_around = all_around
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+        add_set = self._add_set(calculus, whole, patch.found())
+        return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
+
+    def _new_patch(
+        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+    ) -> Patch:
+        return Patch(self.index, calculus, graph, touched, outside, name, absent)
+
+    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> LocalAddSet:
+        return LocalAddSet(calculus, self.index, whole, self.roles, found)
+
+    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
+        """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
+        if self._completion is not None:
+            return self._completion
+        outside = self.certified(decide, is_over).completion
+        if not is_over():
+            self._completions.append(outside)
+        return outside
+
+    @cached_property
+    def _stored_completion(self) -> OutsideCompletion | None:
+        if not isinstance(self.base, StoreBase) or self.made_index is not None:
+            return None
+        return stored_completion(self.index, self.base.store)
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether N is known already."""
+        return self._completion is not None
+
+    @property
+    def _completion(self) -> OutsideCompletion | None:
+        return self._completions[0] if self._completions else self._stored_completion
+
+    def certified(self, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False) -> Certified:
+        """(T, A) by itself, and N; ``verdict_only``: see `abox_ops.patch.certificate_columns.certified`."""
+
+        def named(graph: Graph) -> Named:
+            return lambda found: self.add_set_of(graph, found).modules
+
+        return certified(self.index, self.base, self.roles, named, decide, is_over, verdict_only=verdict_only)
+
+    def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
+        """What was ``found`` on a ``graph`` of A alone."""
+        return self._add_set(self.index.calculus, graph.whole, found)
+
+    def whole(self, insertions: ABox) -> Whole:
+        """The base beside what ``insertions`` bring."""
+        batch = batch_of(self.base, insertions, self.base.names.copy())
+        _, lacked = split(self.base, batch)
+        return Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+
+    def without(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
+        """This less those of ``deletions`` that are not inserted as well."""
+        if not len(deletions):
+            return self
+        held, _ = split(self.base, batch_of(self.base, insertions, self.base.names.copy()))
+        removed = self._removed(deletions, held)
+        return self if removed is None else self._less(removed)
+
+    def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
+        """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
+        gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
+        for name, rows in gone.items():
+            columns = ROW_COLUMNS[name]
+            again = contained([rows[c] for c in columns], [held[name][c] for c in columns])
+            gone[name] = {c: column[~again] for c, column in rows.items()}
+        return gone if any(len(rows["node"]) for rows in gone.values()) else None
+
+    def _less(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
+        """This less the ``removed`` rows. All is indexed anew where complex assertions may take definitions with them, and where
+        the labels of A are no sound start, since they clash."""
+        less = LessBase(self.base, removed)
+        anew = len(removed["complex"]["node"]) or self.index.contradictory
+        index = None if anew else index_without(self.index, self.base, less, self.roles)
+        return replace(self, base=less, made_index=index, _completions=[], _latest=[])
+
+    def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
+        index = self.index
+        simplified = self._simplified_with(whole)
+        touched = touched_by(whole, self.roles)
+        calculus = self._calculus(simplified, criterion, whole.names)
+        if criterion == "clausal":
+            found: Found = self._clausal(whole, calculus, touched).run()
+        else:
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            if criterion == "definition7":
+                old = Graph(alone(self.base), self.roles, index.same, _no_labels)
+                found = Published(index, simplified, calculus, graph, old, touched).run()
+            else:
+                found = everything(index, calculus, graph, touched)
+        return self._add_set(calculus, whole, found)
+
+    def closure(self, whole: Whole) -> Clausal | None:
+        """The closure of the clausal criterion for ``whole``, not run yet; None where ``whole`` brings clauses of its own."""
+        if self._simplified_with(whole) is not self.index.simplified:
+            return None
+        return self._clausal(whole, self._calculus(self.index.simplified, "clausal", whole.names), touched_by(whole, self.roles))
+
+    def _clausal(self, whole: Whole, calculus: Calculus, touched: Touched) -> Clausal:
+        index = self.index
+        return Clausal(index, calculus, Graph(whole, self.roles, index.equal, index.labels.of, index.merged), touched)
+
+    def _simplified_with(self, whole: Whole) -> SimplifiedTBox:
+        """The simplified TBox with the vocabulary that the insertions bring."""
+        return self._simplified(self._brought(whole))
+
+    def _simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
+        return simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
+
+    def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
+        """The vocabulary that the insertions bring, beyond that of T and A."""
+        classes = unique(whole.inserted["class_assertions"].columns["class"])
+        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
+        return [x for x in brought if x not in self._vocabulary]
+
+    @cached_property
+    def _vocabulary(self) -> frozenset[SubClassOf | Class]:
+        """That of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
+        index = self.index
+        atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
+        return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
+
+    def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
+        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
+        index = self.index
+        as_before = simplified is index.simplified and names.sizes() == self.base.names.sizes()
+        if criterion != "definition7":
+            crowded = len(index.calculus.table.labels) > _REMEMBERED
+            if as_before and not crowded:
+                return index.calculus
+            for known in self._latest:
+                same = known.tbox is simplified.clauses and known.names.values() == names.values()
+                if same and len(known.table.labels) <= _REMEMBERED:
+                    return known
+            # Parts of one batch bring the same names again and again while it is explained.
+            self._latest[:] = [Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])]
+            return self._latest[0]
+        return self._published if as_before else Calculus(simplified.definition4_clauses, names)
+
+    @cached_property
+    def _published(self) -> Calculus:
+        return Calculus(self.index.simplified.definition4_clauses, self.base.names)
+
+
+#: A session that has met more labels than this begins to forget.
+_REMEMBERED = 1_000_000
+
+
+def _no_labels(keys: Ints) -> Ints:
+    return np.zeros(len(keys), np.int64)

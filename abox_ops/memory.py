@@ -1,0 +1,294 @@
+"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental. The reference for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from abox_ops.clausal.kept import kept_assertions
+from abox_ops.clausal.reference import Closure, clausal, told_labels
+from abox_ops.elements.normal import normalise
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.elements.vocabulary import name_of, vocabulary
+from abox_ops.engine import CRITERIA, Certain, Decide, NamedModule, unheard
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace
+from abox_ops.labels.data import DataView
+from abox_ops.modules.components import modules
+from abox_ops.patch.certificate import certified_completion
+from abox_ops.patch.outside import OutsideCompletion
+from abox_ops.patch.reference import Patch, Patching
+from abox_ops.patch.widening import patched
+from abox_ops.published.everything import everything
+from abox_ops.published.reference import definition7
+from jobs.store.read import Store
+from shiq.abox import ABox, abox_of, individuals_of
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.errors import UsageError
+from shiq.model import (
+    Assertion,
+    Class,
+    SubClassOf,
+    TBox,
+)
+from shiq.reasoner.protocol import Answer
+from shiq.roles import RoleBox, role_box
+from simplify import SimplifiedTBox, simplify
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryAddSet:
+    """See `abox_ops.engine.AddSet`."""
+
+    tbox: ClausalTBox
+    base: MemoryKnowledgeBase
+    inserted: frozenset[Assertion]
+    whole: ElementGraph
+    closure: Closure
+    decided: Sequence[NamedModule] | None = None
+
+    @cached_property
+    def modules(self) -> Sequence[NamedModule]:
+        if self.decided is not None:
+            return self.decided
+        members = {e: self.whole.elements.members(e) for e in self.closure.kept.labels}
+        return modules(self.closure.kept, members)
+
+    @property
+    def contradictory(self) -> Sequence[tuple[str, ...]]:
+        return sorted(self.whole.elements.members(e) for e in self.closure.contradictory)
+
+    @property
+    def insertions(self) -> int:
+        return len(self.inserted)
+
+    @cached_property
+    def size(self) -> int:
+        return sum(1 for _ in self.kept())
+
+    @property
+    def pulled_in(self) -> int:
+        return len(self.closure.seen - self.closure.touched)
+
+    def kept(self) -> Iterator[Assertion]:
+        return kept_assertions(self.closure, self.whole.elements, self.about, self.base.roles)
+
+    @cached_property
+    def _inserted_about(self) -> dict[str, list[Assertion]]:
+        return by_individual(self.inserted)
+
+    def about(self, individual: str) -> Sequence[Assertion]:
+        found = (*self.base.by_individual.get(individual, ()), *self._inserted_about.get(individual, ()))
+        return sorted(found, key=repr)
+
+    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+        return {individual: self.about(individual) for individual in individuals}
+
+    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `abox_ops.conflicts.identities.Merging`."""
+        found, before = [], self.base.graph.elements
+        for _, members in self.whole.elements.classes():
+            parts: dict[str, list[str]] = {}
+            for member in members:
+                parts.setdefault(before.find(member), []).append(member)
+            if len(parts) > 1:
+                found.append(tuple(tuple(sorted(part)) for part in parts.values()))
+        return found
+
+    def label(self, individual: str) -> Label:
+        element = self.whole.elements.find(individual)
+        found = self.closure.labels.get(element)
+        return self.base.labels.get(self.base.graph.elements.find(individual), EMPTY) if found is None else found
+
+    def labels(self, individuals: Sequence[str]) -> list[Label]:
+        """See `abox_ops.engine.AddSet.labels`."""
+        return [self.label(individual) for individual in individuals]
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        return assertion in self.inserted
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryKnowledgeBase:
+    """(T, A) on dictionaries. See `abox_ops.engine.KnowledgeBase`."""
+
+    source: TBox
+    assertions: frozenset[Assertion]
+    extra: tuple[SubClassOf | Class, ...]
+    simplified: SimplifiedTBox
+    roles: RoleBox = field(default_factory=RoleBox)
+    _completions: list[tuple[Patching, OutsideCompletion]] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
+        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        assertions = frozenset(abox)
+        roles = role_box(tbox.axioms)
+        extra = vocabulary(assertions, roles)
+        return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
+
+    @classmethod
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> MemoryKnowledgeBase:
+        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the same clauses."""
+        return cls.build(tbox or store.tbox, store.export())
+
+    def __len__(self) -> int:
+        return len(self.assertions)
+
+    @cached_property
+    def by_individual(self) -> dict[str, list[Assertion]]:
+        return by_individual(self.assertions)
+
+    @cached_property
+    def _asserted(self) -> ElementGraph:
+        """The graph by assertions alone, with sameAs."""
+        return self._graph(self.simplified.clauses)
+
+    @cached_property
+    def _told(self) -> tuple[ElementGraph, dict[str, Label]]:
+        graph = self._asserted.extended(self.simplified.clauses, ())
+        space = LabelSpace(self.simplified.clauses)
+        return graph, told_labels(space, DataView(space, _theory(space.tbox)), graph)
+
+    @property
+    def graph(self) -> ElementGraph:
+        """The element graph with entailed equalities."""
+        return self._told[0]
+
+    @property
+    def labels(self) -> dict[str, Label]:
+        """told of every element."""
+        return self._told[1]
+
+    def _graph(self, tbox: ClausalTBox) -> ElementGraph:
+        graph = ElementGraph(tbox)
+        for assertion in self.assertions:
+            for plain in normalise(assertion, self.roles).assertions:
+                graph.add(plain)
+            graph.individuals.update(individuals_of(assertion))
+        return graph
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> MemoryAddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        if criterion not in CRITERIA:
+            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+        base, inserted = self._less(insertions, deletions)
+        return base._insert(inserted, criterion)
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        found = [a for a in dict.fromkeys(deletions) if a not in self.assertions]
+        return len(found), found[:most]
+
+    @property
+    def is_completed(self) -> bool:
+        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        return bool(self._completions)
+
+    def patched(
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        base, inserted = self._less(insertions, deletions)
+        return self._as_certified(base)._patch(inserted, decide, is_over, verdict_only, certain)
+
+    def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
+        """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
+        the deletions take no definitions with them."""
+        known = next((outside for _, outside in self._completions if outside.is_guessed), None)
+        if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
+            return less
+        found = MemoryKnowledgeBase(self.source, less.assertions, self.extra, self.simplified, self.roles)
+        found._completions.append((self._completions[0][0], known.less(found.graph, found.labels)))
+        return found
+
+    def _less(self, insertions: ABox, deletions: ABox) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
+        """(T, A less the deletions), and A⁺ without what is in it."""
+        batch = frozenset(insertions)
+        removed = (frozenset(deletions) - batch) & self.assertions
+        base = MemoryKnowledgeBase.build(self.source, self.assertions - removed) if removed else self
+        return base, batch - base.assertions
+
+    def _with(self, batch: Sequence[Assertion]) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
+        """The TBox in the vocabulary of A and of ``batch``, and what of it A does not have."""
+        known = set(self.extra)
+        added = [x for x in vocabulary(batch, self.roles) if x not in known]
+        return (simplify(self.source, (*self.extra, *added)) if added else self.simplified), added
+
+    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Patching, OutsideCompletion]:
+        """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
+        if self._completions:
+            return self._completions[0]
+        space = LabelSpace(self.simplified.clauses)
+        means = Patching.of(space, DataView(space, _theory(space.tbox)))
+        told = OutsideCompletion.of_told(space, self.graph, self.labels)
+        nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
+        plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
+        patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
+        found = (means, certified_completion(told, patch, decide, is_over))
+        if not is_over():
+            self._completions.append(found)
+        return found
+
+    def _patch(
+        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        batch = sorted(inserted, key=repr)
+        means, outside = self._outside(decide, is_over)
+        simplified, added = self._with(batch)
+        if added:
+            space = LabelSpace(simplified.clauses)
+            means = Patching.of(space, DataView(space, _theory(space.tbox)))
+            known = self.simplified.clauses.atom_ids
+            absent = {name for x in added if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known}
+            outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))
+        plain = [p for a in batch for p in normalise(a, self.roles).assertions]
+        whole = self.graph.extended(simplified.clauses, plain)
+        whole.individuals |= {i for a in batch for i in individuals_of(a)}
+        patch = Patch(means, outside, whole, plain)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+        add_set = MemoryAddSet(patch.tbox, self, inserted, whole, patch.closure(), found.modules)
+        return add_set, found.answers
+
+    def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
+        batch = sorted(inserted, key=repr)
+        simplified, _ = self._with(batch)
+        plain = [p for a in batch for p in normalise(a, self.roles).assertions]
+        individuals = {i for a in batch for i in individuals_of(a)}
+        if criterion == "clausal":
+            tbox = simplified.clauses
+            whole = self.graph.extended(tbox, plain)
+            whole.individuals |= individuals
+            space = LabelSpace(tbox)
+            closure = clausal(space, DataView(space, _theory(tbox)), self.graph, self.labels, whole, plain)
+        else:
+            tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
+            old = self._graph(tbox)
+            whole = old.extended(tbox, plain)
+            whole.individuals |= individuals
+            if criterion == "definition7":
+                closure = definition7(simplified, _theory(tbox), old, whole, plain)
+            else:
+                closure = everything(tbox, _theory(tbox), whole, plain)
+        return MemoryAddSet(tbox, self, inserted, whole, closure)
+
+
+def by_individual(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]:
+    """``assertions`` by each individual that they mention."""
+    found: dict[str, list[Assertion]] = {}
+    for assertion in assertions:
+        for individual in set(individuals_of(assertion)):
+            found.setdefault(individual, []).append(assertion)
+    return found
+
+
+def _theory(tbox: ClausalTBox) -> DataTheory:
+    return DataTheory(tbox.definitions, tbox.roles)

@@ -1,0 +1,94 @@
+"""Deciding the modules of an add set: one question per shape, answers remembered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from abox_ops.labels.calculus import LabelSpace
+from abox_ops.modules.audit import STOPPED, Audit
+from abox_ops.modules.shapes import Shape, Shapes
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
+from shiq.verdict import Verdict
+
+
+@dataclass
+class Decider:
+    """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules that reached the reasoner,
+    ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement in ``audit`` nothing is
+    answered any more. ``beside``: what whole questions are put to, once there was one."""
+
+    reasoner: Reasoner
+    progress: Callable[[str, int, int], None] | None = None
+    asked: int = 0
+    known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
+    audit: Audit | None = None
+    beside: Reasoner | None = None
+    _space: LabelSpace | None = None
+
+    #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
+    BATCH = 500
+
+    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        """One answer per module, in order."""
+        _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox, DataTheory(tbox.definitions, tbox.roles)), {}))
+        keys = _keys(shapes, modules)
+        open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
+        found: dict[Shape, Answer] = {}
+        asked = {k: id(m) for k, m in open_shapes.items()}
+        items = list(open_shapes.items())
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for start in range(0, len(items), self.BATCH):
+            part = items[start : start + self.BATCH]
+            left = None if deadline is None else max(0.01, deadline - time.monotonic())
+            for (key, _), answer in zip(part, self._asked(tbox, part, left)):
+                found[key] = answer
+                if answer.verdict is not Verdict.UNDETERMINED:
+                    # Other modules of this shape have their nodes in another order.
+                    answers[key] = replace(answer, near=())
+            self.asked += len(part)
+            if self.progress:
+                self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
+        return [found[k] if asked.get(k) == id(m) else answers.get(k) or found[k] for k, m in zip(keys, modules)]
+
+    def _asked(self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None) -> Sequence[Answer]:
+        modules = [module for _, module in part]
+        if self.audit is None:
+            return self.reasoner.decide(tbox, modules, timeout)
+        if not self.audit.disagreements:
+            answers = self.reasoner.decide(tbox, modules, timeout)
+            names = self.reasoner.by if isinstance(self.reasoner, Deciding) else [self.reasoner.name] * len(part)
+            drawn = [
+                (module, answer, name)
+                for (shape, module), answer, name in zip(part, answers, names)
+                if self.audit.is_drawn(shape)
+            ]
+            self.audit.examine(tbox, drawn, timeout)
+            if not self.audit.disagreements:
+                return answers
+        return [Answer(Verdict.UNDETERMINED, STOPPED)] * len(part)
+
+    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+        """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
+        return self.reasoner.core(tbox, module, timeout) if isinstance(self.reasoner, Tracing) else None
+
+    def space(self, tbox: ClausalTBox) -> LabelSpace:
+        """The labels of ``tbox``, remembered while nobody asks for those of another."""
+        if self._space is None or self._space.tbox is not tbox:
+            self._space = LabelSpace(tbox)
+        return self._space
+
+    def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
+        """How many distinct shapes ``modules`` have."""
+        entry = self.known.get(id(tbox))
+        return len(set(_keys(entry[1], modules))) if entry else 0
+
+
+def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
+    """The shape of each of ``modules``, worked out once where an engine gives one object for many elements."""
+    distinct = {id(m): m for m in modules}
+    keys = {i: shapes.shape(m) for i, m in distinct.items()}
+    return [keys[id(m)] for m in modules]

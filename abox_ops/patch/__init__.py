@@ -1,0 +1,1 @@
+"""The criterion `model`: N patched around a batch (THEORY.md 3)."""

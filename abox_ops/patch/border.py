@@ -1,0 +1,140 @@
+"""The border rules: when a role assertion between I and the outside may be left out of a check (THEORY.md 3.4, rules 1 to 6).
+
+For every clause that a crossing assertion matches, at either end and at every position, one of these must hold: a literal decides
+it (told); the certified model met it at the outside end already (R0); counting bounds it (C); the inside end stands where it
+stood (R); or a residual asserted at the inside end meets it. If none does, the outside end is pulled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+
+from abox_ops.counting.reference import Counting, Counts, Needs, below_role
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from abox_ops.patch.outside import OutsideCompletion
+from shiq.clause import AtLeast, ClausalTBox
+from shiq.roles import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A clause that nothing but the inside end can meet: there it is the ``clause``'s branch, or its centre."""
+
+    clause: CompiledClause
+    at_branch: bool
+
+
+@dataclass
+class Border:
+    """The rules between ``inside`` (I) and the rest, for one I and one assignment of labels.
+
+    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``changed``: the elements of I that A does
+    not have, or not as they are now. ``counts``: the counts and merge classes of I.
+    """
+
+    space: LabelSpace
+    whole: ElementGraph
+    outside: OutsideCompletion
+    label: Callable[[str], Label]
+    inside: frozenset[str]
+    changed: frozenset[str]
+    counts: Counts
+    needs: Needs
+    _within: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._counting = Counting(self.space, self.whole, self.label, self.needs, fine=True)
+
+    def needs_at(self, role: Role, a: str, b: str) -> Iterator[Need]:
+        """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""
+        la, lb = self.label(a), self.label(b)
+        is_old = self._stood(role, a, b)
+        for c in self.space.clauses_of(role):
+            if not c.decided_at_centre(la) and not c.decided_at_branch(lb):
+                if not (self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)):
+                    yield Need(c, False)
+        for c in self.space.clauses_of(role.inverse):
+            if not c.decided_at_centre(lb) and not c.decided_at_branch(la):
+                if c.n:
+                    covered = self.is_within_outside(b, c) or (is_old and self._is_replaced(c, a, b))
+                else:
+                    covered = is_old and self._met_at_centre(c, a)
+                if not covered:
+                    yield Need(c, True)
+
+    def is_covered_outside(self, role: Role, a: str, b: str) -> bool:
+        """Whether an inserted role(a, b) between two elements outside holds in the certified model with nothing more to look at:
+        every clause is decided by told_N or bounded by counting."""
+        for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
+            at_centre, at_branch = self.label(centre), self.label(branch)
+            for c in self.space.clauses_of(r):
+                if not c.decided_at_centre(at_centre) and not c.decided_at_branch(at_branch):
+                    if not c.n or not self.is_within_outside(centre, c):
+                        return False
+        return True
+
+    def is_within_outside(self, b: str, clause: CompiledClause) -> bool:
+        """Rule C at a centre outside: its merge class is that of the certified model, its neighbours are those of A ∪ A⁺."""
+        key = (self.outside.classes.find(b), clause.index)
+        found = self._within.get(key)
+        if found is None:
+            members = [m for m in self.outside.classes.members(b) if self.whole.elements.find(m) not in self.inside]
+            found = self._within[key] = self._counting.is_within_together(members, clause)
+        return found
+
+    def _stood(self, role: Role, a: str, b: str) -> bool:
+        """Whether role(a, b) is an assertion of A between elements as they are now."""
+        return a not in self.changed and (role, b) in self.outside.graph.neighbours(a)
+
+    def _met_at_branch(self, clause: CompiledClause, a: str) -> bool:
+        """Rule R0 with the centre inside: told_N(a) refutes every literal of the centre, so the model met the clause at b."""
+        positive, negative = self.outside.label(a)
+        return not clause.head & ~negative and not clause.body & ~positive
+
+    def _met_at_centre(self, clause: CompiledClause, a: str) -> bool:
+        positive, negative = self.outside.label(a)
+        return not clause.branch_head & ~negative and not clause.branch_body & ~positive
+
+    def _is_replaced(self, clause: CompiledClause, a: str, b: str) -> bool:
+        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours in the certified model."""
+        return (
+            len(self.outside.classes.members(b)) == 1
+            and self._takes_nobody(clause, b)
+            and self._filled(clause, a)
+            and self._is_apart(clause, a, b)
+            and all(self._is_served(need, a, b) for need in self._below(clause, b))
+        )
+
+    def _takes_nobody(self, clause: CompiledClause, b: str) -> bool:
+        """(inv) No element can take b for its witness and so become an S-neighbour of it."""
+        return not self._counting.may_take(clause, self.label(b))
+
+    def _filled(self, clause: CompiledClause, a: str) -> bool:
+        """(fill) The model counted a: C is ⊤ or certified at a."""
+        return not clause.branch_body & ~self.outside.label(a)[0]
+
+    def _is_apart(self, clause: CompiledClause, a: str, b: str) -> bool:
+        """(neq) a is certified unequal to every other S-neighbour of b that may be C."""
+        below = below_role(self.space, clause)
+        others = {y for r, y in self.whole.neighbours(b) if r in below and y != a and not clause.branch_body & self.label(y)[1]}
+        return all(y not in self.changed and self.outside.are_different(a, y) for y in others)
+
+    def _below(self, clause: CompiledClause, b: str) -> Iterator[AtLeast]:
+        below = below_role(self.space, clause)
+        return (need for need in self.needs.needed(self.label(b)) if need.role in below)
+
+    def _is_served(self, need: AtLeast, a: str, b: str) -> bool:
+        roles = {r for r, y in self.whole.neighbours(b) if y == a}
+        return is_served(self.space.tbox, need, self.outside.label(a), self.label(a), roles)
+
+
+def is_served(tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]) -> bool:
+    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked for may go on being a, which is
+    ``certified``, has ``label`` and is reached from b by asserted ``roles``."""
+    bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
+    if bit & certified[1]:
+        return True
+    below = tbox.roles.subroles(need.role)
+    return need.n == 1 and not bit & ~label[0] and any(r in below for r in roles)

@@ -1,0 +1,114 @@
+"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate` (THEORY.md 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.counting.fine_columns import FineCounts
+from abox_ops.elements.base import Base
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.partition import Grouping, components, grouping
+from abox_ops.elements.touched import Touched
+from abox_ops.engine import Decide
+from abox_ops.index.columns import Index, alone
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import Bools
+from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.patch.widening import Patched, patched
+from shiq.columns.arrays import Ints, array_table, unique
+from shiq.roles import RoleBox
+
+_NONE = np.zeros(0, np.int64)
+
+
+class Certification(Patch):
+    """All of A, put into nothing: every element is in I, and new."""
+
+    def _saturate(self) -> None:
+        if not len(self.active):
+            count = len(self.graph)
+            self.active = np.ones(count, np.bool_)
+            self._sync()
+            self.inside = np.ones(count, np.bool_)
+            self._first = np.arange(count)
+
+    def _new(self) -> Bools:
+        return np.ones(len(self.graph), np.bool_)
+
+    def _joined(self) -> Bools:
+        return np.bincount(self.graph.rep[self.graph.member_element], minlength=len(self.graph)) > 1
+
+    def _start(self) -> Ints:
+        return _NONE
+
+    def _uncovered(self) -> Ints:
+        return _NONE
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """The certificate of a base: N, what was kept for it, and its modules with their answers."""
+
+    completion: OutsideCompletion
+    patch: Patch
+    patched: Patched
+
+
+def certified(
+    index: Index,
+    base: Base,
+    roles: RoleBox,
+    named: Callable[[Graph], Named],
+    decide: Decide,
+    is_over: Callable[[], bool],
+    *,
+    verdict_only: bool = False,
+) -> Certified:
+    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
+    assumption, N says nothing beyond told; with ``verdict_only``, that ends it. ``named``: see `Patch`."""
+    calculus = index.calculus
+    graph = Graph(alone(base), roles, index.equal, index.labels.of)
+    everyone = graph.locate(unique(graph.keys_of(base.nodes())))
+    graph.expand(everyone)
+    patch = Certification(index, calculus, graph, _NOTHING, of_told(calculus), named(graph))
+    refuted: list[bool] = []
+    found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=lambda: refuted.append(True))
+    if index.contradictory or refuted or not found.is_consistent:
+        counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
+        return Certified(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
+    completed = calculus.completions.of
+    labels = calculus.table.labels
+    expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
+    other = np.flatnonzero(patch.mu != expected[graph.label]) if len(graph) else _NONE
+    edges = patch.found().edges
+    completion = OutsideCompletion(
+        True,
+        array_table("element", {"element": graph.key[other], "label": patch.mu[other]}),
+        _grouped(graph, patch.counts.classes(graph.reps())),
+        _grouped(graph, components(len(graph), edges["source"], edges["target"])),
+        labels.__getitem__,
+        calculus.completions,
+    )
+    return Certified(completion, patch, found)
+
+
+def of_told(calculus: Calculus, classes: Grouping | None = None) -> OutsideCompletion:
+    """The N that says nothing beyond what is told, with its merge classes."""
+    nobody = grouping(_NONE, _NONE)
+    others = array_table("element", {"element": _NONE, "label": _NONE})
+    known = calculus.table.labels.__getitem__
+    return OutsideCompletion(False, others, classes or nobody, nobody, known, calculus.completions)
+
+
+def _grouped(graph: Graph, group: Ints) -> Grouping:
+    """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
+    least = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, group, graph.key)
+    return grouping(graph.key, least[group])
+
+
+_NOTHING = Touched(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())

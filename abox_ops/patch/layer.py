@@ -1,0 +1,195 @@
+"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing of A is copied.
+
+What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY.md 3.5) is laid over the tables of A: the rows
+of A⁺, told⁺, equalities, and N renewed from the patch. Literals that told⁺ would send to elements which the patch did not look at
+are not among the told ones; N has them. So it serves for checks under the criterion `model` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH, Base, Names, OverBase, StoreBase
+from abox_ops.elements.columns import Graph
+from abox_ops.elements.partition import Grouping, PatchedGrouping, of_several
+from abox_ops.elements.union_view import Whole
+from abox_ops.index.columns import Index, PatchedLabels
+from abox_ops.labels.numbered import Bools
+from abox_ops.patch.columns import Patch
+from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.patch.renewal import Renamed, renewed
+from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, unique
+from shiq.columns.rows import NODES, ROW_COLUMNS
+from shiq.model import Literal
+
+#: Nodes and literals of what is laid over a base are numbered from here on: above those of a base, below those of a batch.
+LAID = FRESH >> 1
+
+
+@dataclass(frozen=True, eq=False)
+class LaidTable:
+    """``table`` less the ``removed`` rows, with those of ``added``, in the columns of ``added``."""
+
+    table: Table
+    added: ArrayTable
+    removed: Columns
+
+    @property
+    def key(self) -> str:
+        return self.added.key
+
+    def __len__(self) -> int:
+        return len(self.table) + len(self.added) - len(self.removed[self.key])
+
+    def rows_of(self, keys: Ints) -> Columns:
+        mine = self.added.rows_of(keys)
+        old = keys[keys < LAID]
+        if not len(self.table) or not len(old):
+            return mine
+        theirs = self._left(self.table.rows_of(old))
+        if not len(mine[self.key]):
+            return theirs
+        rows = {name: np.concatenate([theirs[name], mine[name]]) for name in mine}
+        order = np.argsort(rows[self.key], kind="stable")
+        return {name: column[order] for name, column in rows.items()}
+
+    def degrees(self, keys: Ints) -> Ints:
+        found = self.added.degrees(keys)
+        old = np.flatnonzero(keys < LAID)
+        if len(self.table):
+            found[old] += self.table.degrees(keys[old])
+        return found
+
+    def scan(self) -> Iterator[Columns]:
+        yield from map(self._left, self.table.scan())
+        yield from self.added.scan()
+
+    def _left(self, rows: Columns) -> Columns:
+        names = list(self.added.columns)
+        gone = contained([rows[name] for name in names], [self.removed[name] for name in names])
+        return {name: np.asarray(rows[name])[~gone] for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class LaidBase(OverBase):
+    """``base`` with the rows that ``whole`` brings to it, none of them complex, as one base."""
+
+    whole: Whole
+
+    @property
+    def names(self) -> Names:
+        return self.whole.names
+
+    def __len__(self) -> int:
+        return len(self.base) + self.whole.insertions
+
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        found: dict[str, Table] = {"complex": self.base.table("complex")}
+        for name in ROW_COLUMNS.keys() - found.keys():
+            columns = self.whole.inserted[name].columns
+            rows = {c: laid(columns[c]) if c in NODES or c == "literal" else columns[c] for c in ROW_COLUMNS[name]}
+            found[name] = LaidTable(
+                self.base.table(name), array_table("node", rows), {c: column[:0] for c, column in rows.items()}
+            )
+        return found
+
+    def table(self, name: str) -> Table:
+        return self._tables[name]
+
+    def nodes(self) -> Ints:
+        return unique(laid(self.whole.nodes()))
+
+    @cached_property
+    def _fresh(self) -> dict[str, int]:
+        return {term: LAID + i for i, term in enumerate(self.whole.batch.terms)}
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        found = self.base.nodes_of(terms)
+        for i in np.flatnonzero(found < 0).tolist():
+            found[i] = self._fresh.get(terms[i], -1)
+        return found
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        return self.whole.terms_of(_of_batch(nodes))
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        return self.whole.literals_of(_of_batch(literals))
+
+    def are_strings(self, literals: Ints) -> Bools:
+        return self.whole.are_strings(_of_batch(literals))
+
+    def class_counts(self) -> Ints:
+        more = np.bincount(self.whole.inserted["class_assertions"].columns["class"], minlength=len(self.names.classes))
+        counts = self.base.class_counts()
+        more[: len(counts)] += counts
+        return more
+
+
+def laid(ids: Ints) -> Ints:
+    """Numbers of a batch as those of a base that it is laid over; others as they are."""
+    found: Ints = np.where(ids >= FRESH, ids - FRESH + LAID, ids)
+    return found
+
+
+def _of_batch(ids: Ints) -> Ints:
+    found: Ints = np.where(ids >= LAID, ids - LAID + FRESH, ids)
+    return found
+
+
+def layer(index: Index, whole: Whole, patch: Patch) -> tuple[Base, Index, OutsideCompletion] | None:
+    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found consistent, over the ``index`` of A.
+
+    None where that is no small change: A⁺ has complex assertions, brings axioms, or says of somebody that it is a ⊤ and no
+    more; or A is no base by itself, or without N.
+    """
+    calculus, graph, outside = patch.calculus, patch.graph, patch.outside
+    # Numbers of labels that a store has are the same in each calculus.
+    numbered = calculus is index.calculus or (isinstance(whole.base, StoreBase) and calculus.tbox is index.calculus.tbox)
+    plain = not len(whole.inserted["complex"]) and not len(index.detached) and not len(index.labels.restated[0])
+    if not plain or not numbered or isinstance(whole.base, LaidBase) or not outside.is_guessed:
+        return None
+    node, element = graph.member_node, graph.rep[graph.member_element]
+    if not all(is_in(table.columns["node"], node).all() for table in whole.inserted.values()):
+        return None
+    name = _names(graph, laid(node), element)
+    reps, example = np.unique(element, return_index=True)
+    old = np.flatnonzero(node < FRESH)
+    key, first = np.unique(index.equal.of(node[old]), return_index=True)
+    told, gone = graph.label[reps], key[~is_in(key, name[reps])]
+    renewal = renewed(patch, calculus, Renamed(name[reps], told, node[example], key, name[element[old[first]]], gone, LAID))
+
+    def table(which: str, key: str, before: Table) -> LaidTable:
+        return LaidTable(before, array_table(key, renewal.added[which]), renewal.removed[which])
+
+    def grouping(which: str, before: Grouping) -> Grouping:
+        return Grouping(table(which, "member", before.by_member), table(f"{which}_members", "group", before.by_group))
+
+    completion = replace(
+        outside,
+        others=table("completed", "element", outside.others),
+        classes=grouping("outside", outside.classes),
+        modules=grouping("certified", outside.modules),
+        known=calculus.table.labels.__getitem__,
+    )
+    member, group = of_several(laid(node), name[element])
+    members, elements = np.argsort(member), np.argsort(name[reps])
+    after = replace(
+        index,
+        calculus=calculus,
+        equal=PatchedGrouping(index.equal.by_member, index.equal.by_group, member[members], group[members]),
+        labels=PatchedLabels(index.labels.table, name[reps][elements], told[elements]),
+        stored_labels=len(calculus.table.labels),
+    )
+    return LaidBase(whole.base, whole), after, completion
+
+
+def _names(graph: Graph, node: Ints, element: Ints) -> Ints:
+    """By number: the least node of the element."""
+    found = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(found, element, node)
+    return found

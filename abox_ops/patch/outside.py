@@ -1,0 +1,97 @@
+"""N: what the model that certified the base says beyond what is entailed (THEORY.md 3.4).
+
+N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It serves to keep elements out of a
+check, and is never part of A_add. Here it is read off a certificate: elements with their completed labels, found consistent by
+modules, and elements of different modules, which are different in the model that the modules' models make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from abox_ops.counting.reference import Counts, Needs
+from abox_ops.elements.quotient import Partition
+from abox_ops.elements.reference import ElementGraph, SettledGraph
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideCompletion:
+    """N over the elements of ``graph`` (A).
+
+    ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the certificate in which an element
+    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty; ``inherited``: the merge classes of the
+    certified model, where they are not those of ``graph``.
+    """
+
+    space: LabelSpace
+    graph: ElementGraph
+    told: Mapping[str, Label]
+    certified: Mapping[str, Label]
+    module_of: Mapping[str, int] = field(default_factory=dict)
+    absent: int = 0
+    inherited: Partition[str] | None = None
+    _labels: dict[str, Label] = field(default_factory=dict)
+
+    @classmethod
+    def of_told(cls, space: LabelSpace, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
+        """The N that says nothing beyond what is told."""
+        return cls(space, SettledGraph(graph), told, told)
+
+    def label(self, element: str) -> Label:
+        """told_N of an element of A."""
+        found = self._labels.get(element)
+        if found is None:
+            found = self.space.close(join(self.certified.get(element, EMPTY), (0, self.absent)))
+            self._labels[element] = found
+        return found
+
+    @cached_property
+    def classes(self) -> Partition[str]:
+        """The merge classes of A under told_N."""
+        if self.inherited is not None:
+            return self.inherited
+        return Counts(self.space, self.graph, self.label, Needs(self.space), fine=True).classes
+
+    def are_different(self, first: str, second: str) -> bool:
+        """Whether two elements of A are different in the certified model."""
+        if second in self.graph.unequal(first) or clashes(join(self.label(first), self.label(second))):
+            return True
+        modules = self.module_of.get(first), self.module_of.get(second)
+        return None not in modules and modules[0] != modules[1]
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether it says more than told."""
+        return self.certified is not self.told
+
+    def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
+        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY.md 3.5). The model stays: what is left of an element
+        keeps its label, and is of one merge class and of one module with whatever else is left of it."""
+        origin = {e: self.graph.elements.find(e) for e in graph.names()}
+        together: dict[str, list[str]] = {}
+        for e, old in origin.items():
+            together.setdefault(self.classes.find(old), []).append(e)
+        inherited: Partition[str] = Partition()
+        for elements in together.values():
+            inherited.union_all(elements)
+        return replace(
+            self,
+            graph=SettledGraph(graph),
+            told=told,
+            certified={e: self.certified.get(old, EMPTY) for e, old in origin.items()},
+            module_of={e: self.module_of[old] for e, old in origin.items() if old in self.module_of},
+            inherited=inherited,
+            _labels={},
+        )
+
+    def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
+        """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
+
+        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so its merge classes stay.
+        """
+        if space.tbox is self.space.tbox:
+            return self
+        return replace(self, space=space, absent=absent, inherited=self.classes, _labels={})

@@ -1,0 +1,126 @@
+"""N in columns: `abox_ops.patch.outside` (THEORY.md 3.1), by the numbers of a base.
+
+An element's certified label is its told label completed, which depends on that label alone; only the elements for which it is
+another one are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.partition import Grouping, PatchedGrouping
+from abox_ops.index.columns import Index
+from abox_ops.labels.calculus import EMPTY, Label
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.completion import Completions
+from abox_ops.labels.numbered import Bools, by_distinct
+from jobs.store import Store
+from shiq.columns.arrays import Ints, Table, distinct, is_in, positions, unique, without
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideCompletion:
+    """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``: (element, label) where the
+    certified label is not the completed told one; ``classes``: the merge classes of the certified model; ``modules``: elements
+    by module of the certificate. ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them.
+    ``left``: what deletions left of elements of A (ascending), with the certified label ``left_label`` as before."""
+
+    is_guessed: bool
+    others: Table
+    classes: Grouping
+    modules: Grouping
+    known: Callable[[int], Label]
+    completions: Completions
+    left: Ints = field(default_factory=lambda: _NONE)
+    left_label: Ints = field(default_factory=lambda: _NONE)
+    _completed: dict[Label, Label] = field(default_factory=dict)
+
+    def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:
+        """told_N of elements by their keys and told labels, closed; ``absent``: names that T and A do not have, which are empty.
+        An individual that the base does not have has the label of everything."""
+        table = calculus.table
+        nothing: Label = (0, absent)
+
+        def number(label: Label) -> int:
+            closed = calculus.space.close(label)
+            return table.id(calculus.space.close((closed[0], closed[1] | absent)))
+
+        found = by_distinct(told, lambda i: number(self.completed(table.labels[i])))
+        found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
+        old = np.flatnonzero(keys < FRESH)
+        if len(self.others) and len(old):
+            rows = self.others.rows_of(keys[old])
+            label = by_distinct(rows["label"], lambda i: number(self.known(i)))
+            at = positions(rows["element"], keys[old])
+            here = at < len(rows["element"])
+            here[here] = rows["element"][at[here]] == keys[old][here]
+            found[old[here]] = label[at[here]]
+        left = np.flatnonzero(is_in(keys, self.left))
+        label = self.left_label[np.searchsorted(self.left, keys[left])]
+        found[left] = by_distinct(label, lambda i: number(self.known(i)))
+        return found
+
+    def less(self, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+        """N of A less deletions (THEORY.md 3.5); ``before`` and ``after`` are the indexes, ``vanished`` the individuals that
+        nothing mentions any more. The model stays: what is left of an element keeps its label, and is of one merge class and of
+        one module with whatever else is left of it."""
+        lost = unique(before.equal.of(after.detached))
+        left = unique(after.equal.of(without(after.detached, vanished)))
+        origin = before.equal.of(left)
+        return replace(
+            self,
+            classes=_lifted(self.classes, lost, left, origin),
+            modules=_lifted(self.modules, lost, left, origin),
+            left=left,
+            left_label=self.labels(before.calculus, origin, before.labels.of(origin)),
+        )
+
+    def completed(self, label: Label) -> Label:
+        """What a told label says with the names that it leaves open guessed."""
+        if not self.is_guessed:
+            return label
+        found = self._completed.get(label)
+        if found is None:
+            found = self._completed[label] = self.completions.of(label)
+        return found
+
+    def are_apart(self, first: Ints, second: Ints) -> Bools:
+        """Which elements of the base are different in the certified model, since they are of different modules."""
+        if not self.is_guessed:
+            return np.zeros(len(first), np.bool_)
+        old = (first < FRESH) & (second < FRESH)
+        found: Bools = old & (self.modules.of(first) != self.modules.of(second))
+        return found
+
+
+def _lifted(grouping: Grouping, lost: Ints, left: Ints, origin: Ints) -> PatchedGrouping:
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
+    group, member = grouping.members(unique(grouping.of(lost)))
+    stays = ~is_in(member, lost)
+    members = np.concatenate([member[stays], left])
+    _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
+    least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, members)
+    order = np.argsort(members)
+    return PatchedGrouping(grouping.by_member, grouping.by_group, members[order], least[which[order]])
+
+
+def stored_completion(index: Index, store: Store) -> OutsideCompletion | None:
+    """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too; None if there is none."""
+    if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
+        return None
+    calculus = index.calculus
+    return OutsideCompletion(
+        True,
+        store.table("completed"),
+        Grouping(store.table("outside"), store.table("outside_members")),
+        Grouping(store.table("certified"), store.table("certified_members")),
+        calculus.table.labels.__getitem__,
+        calculus.completions,
+    )

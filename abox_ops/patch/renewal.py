@@ -1,0 +1,138 @@
+"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY.md 3.5).
+
+The model of the patch is that of I beside the one that certified A: so the labels of I are what its modules were asked with,
+those of all others stay, with what is told by now. Elements that the model of A may make one stay together, whatever they are
+now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.partition import components, of_several
+from abox_ops.labels.calculus import Label
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import combinations
+from abox_ops.patch.columns import Patch
+from shiq.columns.arrays import Columns, Ints, Table, come_and_go, is_in, unique
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """Rows that come and go, by table; the labels are numbers of the calculus that was given."""
+
+    added: dict[str, Columns]
+    removed: dict[str, Columns]
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store will give it, its label
+    ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name ``into`` of what it is part of now.
+    ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh individual gets."""
+
+    name: Ints
+    told: Ints
+    node: Ints
+    key: Ints
+    into: Ints
+    gone: Ints
+    first_new: int
+
+    def stored(self, names: Ints) -> Ints:
+        """The elements of which the store may have rows, with those of ``names``."""
+        found = unique(np.concatenate([self.name, names, self.gone]))
+        return found[found < self.first_new]
+
+    def now(self, keys: Ints) -> Ints:
+        """The names of what elements of A less the deletions are part of."""
+        if not len(self.key):
+            return keys
+        at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
+        found: Ints = np.where(self.key[at] == keys, self.into[at], keys)
+        return found
+
+
+def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
+    """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
+    graph, outside = patch.graph, patch.outside
+    inside = np.flatnonzero(patch.inside)
+    element = graph.elements_of(renamed.node)
+    patch.labels()
+    name_of = dict(zip(element.tolist(), renamed.name.tolist()))
+    least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
+    stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
+    np.minimum.at(least, graph.rep[graph.member_element], stored)
+    also = inside[~is_in(inside, element)]
+    everyone = np.concatenate([element, also])
+    names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)
+    theirs, ours = patch.calculus.table.labels, calculus.table
+
+    def labels(known: int, now: Label) -> tuple[int, int]:
+        """The certified label of an element by now, and the told one completed, as numbers."""
+        both = calculus.space.close((theirs[known][0] | now[0], theirs[known][1] | now[1]))
+        return ours.id(both), ours.id(calculus.space.close(outside.completed(now)))
+
+    certified = np.where(patch.inside, patch.mu, patch.certified)[everyone]
+    is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
+    rows, which = combinations(certified, np.concatenate([renamed.told, graph.label[also]]), is_told)
+    now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)
+    found = np.array([labels(known, label) for (known, *_), label in zip(rows, now)], np.int64).reshape(-1, 2)[which]
+    other = found[:, 0] != found[:, 1]
+    other[len(element) :] = True
+    place = np.full(len(graph), -1, np.int64)
+    place[everyone] = names
+    parts = {
+        "completed": _change(outside.others, renamed.stored(names), {"element": names[other], "label": found[other, 0]}),
+        "certified": _modules(patch, place, inside, renamed),
+        "outside": _classes(patch, place, inside, renamed),
+    }
+    for table in ("certified", "outside"):
+        parts[f"{table}_members"] = parts[table]
+    return Renewal({name: new for name, (new, _) in parts.items()}, {name: old for name, (_, old) in parts.items()})
+
+
+def _modules(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
+    """The modules of the certificate: those of I, and outside those that deletions have changed."""
+    modules = patch.outside.modules
+    edges = patch.found().edges
+    module = components(len(patch.graph), edges["source"], edges["target"])
+    member, group = of_several(place[inside], module[inside])
+    left, within = modules.restated
+    stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
+    others, groups = of_several(left[stays], within[stays])
+    keys = np.concatenate([place[inside], renamed.gone, left])
+    new = {"member": np.concatenate([member, others]), "group": np.concatenate([group, groups])}
+    return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
+
+
+def _classes(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
+    """The merge classes of the elements around: as they were, and those that the patch made."""
+    outside = patch.outside.classes
+    left, _ = outside.restated
+    known = patch.graph.key[patch.graph.peers(inside)]
+    keys = unique(np.concatenate([renamed.key, left, known[known < FRESH]]))
+    group, member = outside.members(unique(outside.of(keys)))
+    now = renamed.now(member)
+    code = patch.counts.classes(inside)
+    _, first = np.unique(code, return_index=True)
+    hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
+    hubs = np.array([hub[c] for c in code.tolist()], np.int64)
+    a, b = np.concatenate([now, place[inside]]), np.concatenate([group, hubs])
+    b[: len(group)] = now[np.searchsorted(group, group)]
+    everyone = unique(np.concatenate([a, b]))
+    least = everyone[components(len(everyone), np.searchsorted(everyone, a), np.searchsorted(everyone, b))]
+    members, classes = of_several(everyone, least)
+    keys = renamed.stored(np.concatenate([place[inside], member, left]))
+    return _change(outside.by_member, keys, {"member": members, "group": classes})
+
+
+def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
+    """The rows of ``new`` that come, and those of ``keys`` in ``table`` that go."""
+    old = table.rows_of(keys) if len(table) else dict.fromkeys(new, _NONE)
+    return come_and_go(old, new)

@@ -1,0 +1,160 @@
+"""The told literals of many elements at once, in columns: the fixpoint of `abox_ops.told.reference` (THEORY.md 2.2, 2.6).
+
+Each round sends along all role assertions of the elements that changed, once per distinct (role, label, label).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from abox_ops.elements.columns import Graph, flags, longer
+from abox_ops.labels.columns import Calculus, distinct_values
+from abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.columns.arrays import Ints, distinct, unique
+
+
+def saturate(
+    calculus: Calculus,
+    graph: Graph,
+    active: Bools,
+    take_in: Callable[[Ints], None] = lambda elements: None,
+    *,
+    from_outside: bool = False,
+) -> Bools:
+    """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
+    are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
+
+    ``from_outside``: neighbours that are not active send too, and make equal what they must; they themselves stay as they are.
+
+    Stops because labels grow within finitely many literals and elements only merge.
+    """
+    _closed(calculus, graph, active)
+    changed = active
+    while True:
+        while changed.any():
+            graph.follow(changed)
+            active, changed = longer(active, len(graph)), longer(changed, len(graph))
+            changed = _send(calculus, graph, active, changed, from_outside)
+        grown = _merge(calculus, graph, _with_neighbours(graph, active) if from_outside else active)
+        if not len(grown):
+            return longer(active, len(graph))
+        active = _activate(graph, active, grown)
+        take_in(grown)
+        changed = flags(len(graph), grown)
+        _source, _, target = graph.half_edges(changed)
+        changed[target] |= active[target]
+        _closed(calculus, graph, flags(len(graph), grown))
+
+
+def _closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
+    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to be different clash."""
+    apart = graph.contradicted()
+    apart = apart[chosen[apart]]
+    graph.label[apart] = calculus.table.join(graph.label[apart], np.full(len(apart), calculus.table.clash_id, np.int64))
+    graph.label[chosen] = calculus.table.close(graph.label[chosen])
+
+
+def _with_neighbours(graph: Graph, active: Bools) -> Bools:
+    """The active elements and their neighbours, expanded."""
+    _, _, target = graph.half_edges(active)
+    graph.expand(unique(target))
+    found = longer(active, len(graph))
+    found[target] = True
+    return found
+
+
+def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool) -> Bools:
+    """One round along the role assertions of the ``changed`` elements; which active elements it changed."""
+    source, role, target = graph.half_edges(changed & active)
+    inside = active[target]
+    if not from_outside:
+        source, role, target, inside = source[inside], role[inside], target[inside], inside[inside]
+    to_source, to_target = calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
+    got_source, got_target = to_source != EMPTY_ID, (to_target != EMPTY_ID) & inside
+    element = np.concatenate([source[got_source], target[got_target]])
+    received = np.concatenate([to_source[got_source], to_target[got_target]])
+    reached, position, _ = distinct(element)
+    before = graph.label[reached]
+    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position, received))
+    return flags(len(graph), reached[graph.label[reached] != before])
+
+
+def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
+    """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the elements that grew."""
+    first: list[Ints] = []
+    second: list[Ints] = []
+    for clause in calculus.functional:
+        centres = longer(centres, len(graph))
+        centre = centres.copy()
+        centre[centres] = calculus.in_force(graph.label[centres], clause)
+        if not centre.any():
+            continue
+        graph.expand_put_off(centre)
+        centre = longer(centre, len(graph))
+        source, role, target = graph.half_edges(centre)
+        told = calculus.among(role, calculus.below(clause))
+        told[told] = calculus.table.where(graph.label[target[told]], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
+        source, target = source[told], target[told]
+        if len(source):
+            order = np.lexsort((target, source))
+            source, target = source[order], target[order]
+            together = source[1:] == source[:-1]
+            first.append(target[:-1][together])
+            second.append(target[1:][together])
+    if not first:
+        return np.zeros(0, np.int64)
+    grown = graph.join(np.concatenate(first), np.concatenate(second))
+    combine(calculus, graph, grown)
+    return grown
+
+
+def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:
+    """Gives each of the (ascending) elements that grew the labels of its parts."""
+    parts = graph.peers(grown)
+    whole = np.searchsorted(grown, graph.rep[parts])
+    graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
+
+
+def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
+    graph.expand(grown)
+    now = np.zeros(len(graph), np.bool_)
+    now[: len(active)] = active
+    now[grown] = True
+    now &= graph.rep == np.arange(len(graph))
+    return now
+
+
+def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
+    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash where two members are different."""
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
+    order = np.argsort(node)
+    where = element[order][np.searchsorted(node[order], rows["node"])]
+    target, received = [where], [calculus.class_labels(rows["class"])]
+    chosen = flags(len(graph), elements)
+    rare = [
+        (int(graph.rep[i]), calculus.literal(*literal))
+        for i, literal, inserted in graph.rare.literals
+        if chosen[graph.rep[i]] and (inserted or not inserted_only)
+    ]
+    apart = graph.contradicted()
+    apart = apart[chosen[apart]]
+    target += [np.array([i for i, _ in rare], np.int64), apart]
+    received += [np.array([label for _, label in rare], np.int64), np.full(len(apart), calculus.table.clash_id, np.int64)]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(start, np.searchsorted(elements, np.concatenate(target)), np.concatenate(received))
+
+
+def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
+    """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
+    values, inverse = distinct_values(rows)
+    labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
+    said = labels != EMPTY_ID
+    order = np.argsort(node)
+    where = element[order][np.searchsorted(node[order], rows["node"][said])]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(start, np.searchsorted(elements, where), labels[said])

@@ -1,0 +1,57 @@
+"""told⁺: the told literals of A ∪ A⁺ at the elements that a check looks at (THEORY.md 2.4).
+
+The *active* elements are the touched ones and those of I; literals run along every role assertion between them, on top of told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
+from abox_ops.labels.data import DataView
+from abox_ops.told.reference import saturate
+
+
+class ToldPlus:
+    """``old`` with its told labels is A less the deletions, ``whole`` that with A⁺; ``labels``: told⁺ of the active elements."""
+
+    def __init__(
+        self,
+        space: LabelSpace,
+        data: DataView,
+        old: ElementGraph,
+        old_labels: Mapping[str, Label],
+        whole: ElementGraph,
+    ) -> None:
+        self.space, self.data, self.old, self.old_labels, self.whole = space, data, old, old_labels, whole
+        self.labels: dict[str, Label] = {}
+
+    def saturate(self, elements: Iterable[str]) -> None:
+        """Makes ``elements`` active too and brings told⁺ to its fixpoint; entailed equalities become part of ``whole``."""
+        find = self.whole.elements.find
+        active = {find(e) for e in (*self.labels, *elements)}
+        if active == self.labels.keys():
+            return
+        labels: dict[str, Label] = {}
+        for element in active:
+            label = self.labels.get(element, EMPTY)
+            for member in self.whole.elements.members(element):
+                label = join(label, self._told(member))
+            labels[element] = label
+        saturate(self.space, self.data, self.whole, labels, self.before)
+        self.labels = labels
+
+    def _told(self, individual: str) -> Label:
+        return self.old_labels.get(self.old.elements.find(individual), EMPTY)
+
+    def before(self, element: str) -> Label:
+        """told of an element that the batch did not change."""
+        return self._told(element)
+
+    def is_fresh_or_joined(self, element: str) -> bool:
+        """Whether an individual of the element is not one of A, or A⁺ made the element of several."""
+        members = self.whole.elements.members(element)
+        if any(m not in self.old.individuals for m in members):
+            return True
+        return len({self.old.elements.find(m) for m in members}) > 1

@@ -1,0 +1,253 @@
+"""From what was found of a batch to the result: verdict, reason, notes, conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from jobs.checking.base import Base, Found, Sized, Telling
+from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
+from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
+from shiq.conflict import Conflict
+from shiq.deadline import TimeIsOver, until
+from shiq.errors import UsageError
+from shiq.functional.writer import axiom_text
+from shiq.model import Assertion
+from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
+from shiq.reasoner import AGPL
+from shiq.reasoner.protocol import OPAQUE
+from shiq.result import Evidence, Result, Statistics
+from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks, counted
+
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
+Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+
+
+def result_of(
+    base: Base,
+    found: Found,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+    places: Places = nowhere,
+) -> Result:
+    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it."""
+    add_set = found.add_set
+    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
+    everything = options.known.marked((*base.leftovers, *leftovers))
+    disagreements = tuple(found.audit.disagreements) if found.audit else ()
+    if disagreements:
+        verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
+    else:
+        verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
+    return Result(
+        verdict,
+        reason,
+        a_add=_Kept(add_set),
+        modules=found.modules,
+        conflicts=conflicts,
+        more_conflicts=found.unexplained,
+        complete=found.complete,
+        statistics=Statistics(
+            len(base.knowledge_base),
+            add_set.insertions,
+            add_set.size,
+            add_set.pulled_in,
+            found.module_count,
+            found.shapes,
+            found.calls,
+            clock.seconds,
+        ),
+        evidence=Evidence(
+            found.criterion,
+            options.engine,
+            options.reasoner,
+            ledger,
+            everything,
+            tuple(sorted(options.allow)),
+            base.certificate,
+            {"contradictory": found.contradictory, **found.decided},
+            found.undecided,
+            found.run,
+            tuple(sorted(options.fail_on)),
+            found.sent,
+            _notes(base, found, options),
+        ),
+        labels=base.labels() if found.refuted else {},
+        disagreements=disagreements,
+        undecided=found.undetermined,
+        why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
+        ended=found.ended,
+        snapshot=base.snapshot,
+    )
+
+
+def refuted_result(
+    base: Base, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+) -> Result:
+    """The result of a batch that is known to be inconsistent and no more, while its conflicts are looked for."""
+    return Result(
+        Verdict.INCONSISTENT,
+        more_conflicts=1,
+        complete=False,
+        statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
+        evidence=Evidence(
+            options.criterion,
+            options.engine,
+            options.reasoner,
+            ledger,
+            options.known.marked((*base.leftovers, *leftovers)),
+            tuple(sorted(options.allow)),
+            base.certificate,
+            fail_on=tuple(sorted(options.fail_on)),
+        ),
+        ended=False,
+        snapshot=base.snapshot,
+    )
+
+
+def time_over(options: Options, doing: str) -> str:
+    """Why something was left, in the words of a person."""
+    return f"the time of {options.timeout:g} s was over while {doing}"
+
+
+def in_time(options: Options, clock: Clock, check: Callable[[], Result], leftovers: tuple[Leftover, ...] = ()) -> Result:
+    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it takes longer, the result that
+    is certain by then, or one that says what was under way, with ``leftovers``."""
+    is_unbounded = options.timeout is None or options.engine in ELSEWHERE
+    try:
+        with until(None if is_unbounded else clock.begun + (options.timeout or 0.0)):
+            return check()
+    except TimeIsOver:
+        return out_of_time(options, clock, leftovers)
+
+
+def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
+    """What is certain when the time is over; or that it was over, and what was under way."""
+    clock.is_over = True
+    clock.stage(clock.doing)
+    over = time_over(options, clock.doing)
+    if clock.certain is not None:
+        return replace(clock.certain, evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)))
+    evidence = Evidence(
+        options.criterion,
+        options.engine,
+        options.reasoner,
+        leftovers=leftovers,
+        allowed=tuple(sorted(options.allow)),
+        undecided=(over,),
+        fail_on=tuple(sorted(options.fail_on)),
+    )
+    statistics = Statistics(seconds=clock.seconds)
+    return Result(Verdict.UNDETERMINED, f"not decided: {over}", complete=False, statistics=statistics, evidence=evidence)
+
+
+def _verdict(
+    base: Base, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
+) -> tuple[Verdict, str]:
+    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs that nothing was."""
+    if refuted:
+        return Verdict.INCONSISTENT, ""
+    reasons: list[str] = []
+    if not base.is_certified:
+        reasons.append(_not_certified(base))
+    open_ones: dict[str, list[Leftover]] = {}
+    for leftover in leftovers:
+        if blocks(leftover, options.allow, options.fail_on):
+            open_ones.setdefault(leftover.kind, []).append(leftover)
+    for kind, found in sorted(open_ones.items()):
+        asked = kind in INFORMATIVE or kind in options.fail_on
+        first = found[0]
+        way_out = "asked for by --fail-on" if asked else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
+        if is_outside(first) and options.outside != ASK and not asked:
+            way_out = f"--outside {ASK} puts the whole question to HermiT"
+        reasons.append(f"{counted(f'× {kind}', found)}, first: {first.told} ({way_out})")
+    reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
+    is_open = any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox)
+    if is_open and options.engine not in ELSEWHERE:
+        reasons.append(f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant")
+    return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
+
+
+#: What to do about kinds of leftovers that it would be rash to allow.
+_WAYS_OUT = {
+    OUTSIDE: "SHIQ(D) cannot say it: take it out, or say it otherwise; --allow outside-shiq answers for the rest alone, and "
+    "does not see what contradicts it"
+}
+
+
+def _not_certified(base: Base) -> str:
+    certificate = base.certificate
+    is_stored = not certificate or "snapshot" in certificate
+    if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
+        return (
+            "the base is not certified: it is inconsistent by itself (`shiq certify --store DIR` lists the conflicts. Delete a "
+            "culprit of each from the data, and index what is left)"
+        )
+    # What its leftovers are is told by themselves.
+    parts = [part.partition(", first: ")[0] for part in certificate.get("reason", "").split("; ") if part]
+    again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
+    return f"the base is not certified consistent: {', '.join(parts) or 'nobody has certified it yet'}{again}"
+
+
+_BY_FORM = (
+    f"by your decision (--allow {UNKNOWN_DATATYPE}) each unknown datatype has values of its own, one for each lexical form; "
+    "the verdict holds for that reading"
+)
+
+
+def _notes(base: Base, found: Found, options: Options) -> tuple[str, ...]:
+    notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
+    if is_read_by_form(base.tbox):
+        notes.append(_BY_FORM)
+    if options.accept_agpl and options.reasoner in AGPL:
+        notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
+    return tuple(notes)
+
+
+def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
+    return Conflict(
+        tuple(line for line, _ in lines),
+        tuple(line for a in raw.base for line in assertion_lines(a)),
+        tuple(map(axiom_text, raw.axioms)),
+        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        places=tuple(places for _, places in lines) if places_of else (),
+        is_minimal=raw.is_minimal,
+    )
+
+
+class _Kept(Sequence[Assertion]):
+    """A_add, written out when it is looked at."""
+
+    def __init__(self, add_set: Sized) -> None:
+        self.add_set = add_set
+        self._items: list[Assertion] | None = None
+
+    def _all(self) -> list[Assertion]:
+        if self._items is None:
+            self._items = list(self.add_set.kept())
+        return self._items
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._all()[i]
+
+    def __len__(self) -> int:
+        return self.add_set.size
+
+    @property
+    def patch(self) -> Any:
+        """By what the batch was accepted, where the engine tells (criterion `model`)."""
+        return getattr(self.add_set, "patch", None)
+
+    def frame(self) -> Any:
+        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
+        make = getattr(self.add_set, "frame", None)
+        if make is None:
+            raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
+        return make()

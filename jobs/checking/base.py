@@ -1,0 +1,155 @@
+"""What is handed around in a check: an opened base, a batch, what was found of it, and what engines give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from abox_ops.engine import KnowledgeBase
+from abox_ops.modules.audit import Audit
+from abox_ops.modules.decide import Decider
+from jobs.checking.options import Clock, Options
+from shiq.abox import ABox
+from shiq.model import Assertion, TBox
+from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
+from shiq.result import PulledIn, Undecided
+from shiq.verdict import Leftover, Verdict
+from simplify.locality import Reach
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
+    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
+    labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
+    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more; ``reach``: what of T
+    was reached, kept for as long as T and A are the same (`jobs.checking.outside`)."""
+
+    tbox: TBox
+    knowledge_base: KnowledgeBase
+    leftovers: tuple[Leftover, ...] = ()
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    ontologies: frozenset[str] = frozenset()
+    scope: str = ""
+    labels: Callable[[], Mapping[str, str]] = dict
+    snapshot: int = 0
+    assertions: Callable[[], Iterable[Assertion]] | None = tuple
+    vocabulary: Callable[[], frozenset[str]] = frozenset
+    reach: dict[object, Reach] = field(default_factory=dict)
+
+    @property
+    def is_certified(self) -> bool:
+        return self.certificate.get("verdict") == Verdict.CONSISTENT.value
+
+
+def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tuple[Leftover, ...]:
+    """``leftovers`` of a base, marked where its ``certificate`` was given with their kind allowed: what was decided then need not
+    be decided at each check."""
+    if certificate.get("verdict") != Verdict.CONSISTENT.value:
+        return tuple(leftovers)
+    allowed = frozenset(certificate.get("allowed", ()))
+    return tuple(replace(x, agreed=True) if x.kind in allowed else x for x in leftovers)
+
+
+class Sized(Protocol):
+    """Of an add set (`abox_ops.engine.AddSet`), what a result tells."""
+
+    @property
+    def insertions(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def pulled_in(self) -> int: ...
+    def kept(self) -> Iterator[Assertion]: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
+    deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted and lies outside
+    SHIQ(D); ``left_out``: each line, triple or assertion that is left out, as it stands."""
+
+    insertions: ABox
+    deletions: ABox
+    leftovers: tuple[Leftover, ...]
+    ledger: Mapping[str, int]
+    places: Places = nowhere
+    deleted_at: Places = nowhere
+    left_at: LeftAt = nothing_left
+    unsaid: frozenset[Assertion] = frozenset()
+    left_out: Sequence[Iterable[Leftover]] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine and a reasoner have found of a batch, by ``criterion``.
+
+    ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
+    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
+    ``notes``: see `Evidence`; ``ended``, ``undetermined``: see `Result`.
+    """
+
+    criterion: str
+    add_set: Sized
+    modules: Sequence[tuple[str, ...]]
+    module_count: int
+    contradictory: int
+    refuted: int
+    decided: Mapping[str, int]
+    undecided: tuple[str, ...]
+    shapes: int
+    calls: int
+    conflicts: Sequence[RawConflict]
+    unexplained: int
+    complete: bool
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    run: str = ""
+    sent: Mapping[str, int] = field(default_factory=dict)
+    audit: Audit | None = None
+    notes: tuple[str, ...] = ()
+    ended: bool = True
+    undetermined: tuple[Undecided, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What came of explaining an inconsistent batch: ``conflicts``; how many contradictions are left ``unexplained``; whether
+    every minimal conflict is there (``complete``); ``ended``: false where it was interrupted; ``broken_off``: whether that, or
+    the end of its time, came in its midst; ``notes``: what to say of that."""
+
+    conflicts: Sequence[RawConflict] = ()
+    unexplained: int = 0
+    complete: bool = True
+    ended: bool = True
+    broken_off: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """A knowledge base whose engine reads batches and decides modules by itself, away from this process."""
+
+    def check(
+        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        """What is found of a batch, the ledger of reading it, and its leftovers. Which criterion `AUTO` is (`resolved`) is known
+        when the deletions are read. ``decider`` is for explaining conflicts here."""
+
+    def close(self) -> None:
+        """Lets go what is held for the results given so far; they cannot be looked at any further."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """An add set that knows what pulled elements in."""
+
+    def why_pulled(self) -> Sequence[PulledIn]:
+        """Each reason once, with how many elements it pulled in, most first."""
+
+
+class Asserting(Protocol):
+    """Of a knowledge base, what tells of deletions (`abox_ops.engine.KnowledgeBase.absent`)."""
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]: ...

@@ -1,0 +1,221 @@
+"""The public call: are these insertions consistent with this knowledge base?
+
+>>> from shiq.abox import abox_of
+>>> from shiq.model import *
+>>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
+>>> base, batch = [ClassAssertion(Class("urn:Cat"), "urn:tom")], [ClassAssertion(Class("urn:Dog"), "urn:tom")]
+>>> result = check_insertions(tbox, abox_of(base), abox_of(batch), engine="memory", reasoner="own")
+>>> result.verdict.value, result.conflicts[0].insertions
+('inconsistent', ('<urn:tom> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Dog> .',))
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from jobs.checking.answer import in_time
+from jobs.checking.base import agreed
+from jobs.checking.certifying import (
+    Repair,
+    certificate_of,
+    certified,
+    certify_base,
+    index_far,
+    own_reading,
+    prepare_and_certify,
+    read_again,
+)
+from jobs.checking.deciding import OpenedDecider, check_batch
+from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
+from jobs.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, known_of, load, settings_of
+from jobs.checking.session import Session
+from shiq.aside import Aside, told_aside
+from shiq.known import Known
+from shiq.result import Result
+
+__all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
+
+
+def check_insertions(
+    tbox: object,
+    abox: object = None,
+    insertions: object = None,
+    deletions: object = None,
+    *,
+    criterion: str = "auto",
+    engine: str = "local",
+    reasoner: str = "auto",
+    allow: Collection[str] = (),
+    timeout: float | None = None,
+    heap: str = "1g",
+    max_conflicts: int = 1000,
+    progress: Progress | None = None,
+    master: str | None = None,
+    catalog: str | None = None,
+    fail_on: Collection[str] = (),
+    audit: float = 0.0,
+    accept_agpl: bool = False,
+    require_nonempty: bool = False,
+    why_pulled: bool = False,
+    verdict_only: bool = False,
+    explain_seconds: float | None = EXPLAIN_SECONDS,
+    certain: Callable[[Result], object] | None = None,
+    known: Known | str | Path | None = None,
+    outside: str = "ask",
+) -> Result:
+    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
+
+    Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
+    pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be
+    None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
+    Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`;
+    ``fail_on`` those that shall, though they are for information; ``known``: a file of leftovers that somebody answers for
+    (docs/EVIDENCE.md); ``catalog``: the path of a catalog of imports (`shiq.catalog`). For the other settings see `Options`.
+
+    Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
+    """
+    options = Options(
+        criterion,
+        engine,
+        reasoner,
+        frozenset(allow),
+        timeout,
+        heap,
+        max_conflicts,
+        progress,
+        master,
+        catalog,
+        frozenset(fail_on),
+        audit,
+        accept_agpl,
+        require_nonempty,
+        why_pulled,
+        verdict_only,
+        explain_seconds,
+        certain,
+        known_of(known),
+        outside,
+    )
+    if isinstance(abox, Session):
+        return abox.check(insertions, deletions, options=options)
+    with OpenedDecider(options) as asked:
+        clock = Clock()
+
+        def check() -> Result:
+            ontology = ontology_of([*sources_of(tbox)], options)
+            given = assertions_of(sources_of(abox), ontology, options, "a")
+            clock.stage("reading the base")
+            base = certified(ontology, given, options, asked, clock, require_axioms=True)
+            return check_batch(base, insertions, deletions, options, asked, clock)
+
+        return in_time(options, clock, check)
+
+
+def certify(sources: object, more: object = None, **settings: Any) -> Result:
+    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
+    options = Options(**settings_of(settings))
+    with OpenedDecider(options) as asked:
+        clock = Clock()
+
+        def check() -> Result:
+            ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
+            clock.stage("reading")
+            leftovers = (*ontology.leftovers, *empty_tbox(ontology))
+            allowing = replace(options, allow=options.allow | {"empty-tbox"})
+            return certify_base(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock)
+
+        return in_time(options, clock, check)
+
+
+def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
+    """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in one step.
+
+    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as the next snapshot, which keeps the
+    ones before. Assertions that come with it are added to A; those that came with the old one stay. Settings as in
+    `check_insertions`.
+
+    Raises `StoreError` if the store was changed meanwhile.
+    """
+    options = Options(**settings_of(settings))
+    keeper, path = load(STORE), Path(store)
+    with OpenedDecider(options) as asked:
+        clock = Clock()
+        with keeper.open_store(path) as opened:
+            checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
+            now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
+            before = opened.certificate.to_dict() if opened.certificate else {}
+        clock.stage("reading the store")
+        abox, aside = well_typed(now.data.abox, options)
+        of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
+        # What was allowed of the data stays so; of a new TBox nothing was.
+        known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
+        leftovers = (*known, *aside, *told_aside(asides))
+        prepared, result = prepare_and_certify(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
+        certificate = certificate_of(result, options)
+        if tbox is None and not aside and is_completed == (prepared.completion is not None):
+            held = keeper.certify(path, certificate, checked=checked)
+        else:
+            held = keeper.write_store(
+                path,
+                now.ontology.tbox,
+                abox,
+                leftovers=(*now.data.leftovers, *aside),
+                tbox_leftovers=now.ontology.leftovers,
+                certificate=certificate,
+                ontologies=now.ontology.ontologies,
+                labels=now.ontology.labels,
+                left_out=chain(now.data.left_out, aside),
+                replacing=checked,
+                prepared=prepared,
+            )
+        held.close()
+        clock.stage("writing the store")
+        return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
+
+
+def open_store(path: str | Path, snapshot: int | None = None) -> Session:
+    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
+    return Session(Path(path), snapshot)
+
+
+def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
+    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
+    `check_insertions`."""
+    options = Options(**settings_of(settings))
+    if options.engine in BUILDERS:
+        return index_far(tbox, abox, Path(store), options, repair)
+    with OpenedDecider(options) as asked:
+        clock = Clock()
+        ontology = ontology_of(sources_of(tbox), options)
+        given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
+        clock.stage("reading")
+        given_abox, aside = well_typed(given.abox, options)
+        of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
+        ledger = Counter(ontology.ledger) + Counter(given.ledger)
+        asides: tuple[Aside, ...] = ()
+        if repair:
+            given_abox, asides = repair(ontology, given_abox, asked)
+            clock.stage("setting conflicts aside")
+        told = (*of_tbox, *of_data, *told_aside(asides))
+        prepared, result = prepare_and_certify(ontology, given_abox, told, ledger, options, asked, clock)
+        load(STORE).write_store(
+            Path(store),
+            ontology.tbox,
+            given_abox,
+            leftovers=of_data,
+            tbox_leftovers=of_tbox,
+            certificate=certificate_of(result, options),
+            ontologies=ontology.ontologies,
+            asides=asides,
+            left_out=chain(given.left_out, aside),
+            labels=ontology.labels,
+            prepared=prepared,
+        )
+        clock.stage("writing the store")
+        return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))

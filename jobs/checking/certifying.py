@@ -1,0 +1,308 @@
+"""Certifying a base by itself: given as files, prepared as a store, or read from a store again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from abox_ops.engine import MODEL
+from abox_ops.labels.coherence import unsatisfiable_classes
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import NamedModules, tally
+from jobs.checking.answer import in_time, out_of_time, result_of
+from jobs.checking.base import Base, Batch, Found
+from jobs.checking.crowds import crowds
+from jobs.checking.deciding import answered_outside, deadline_of, decided, individuals_of, sent_by, sent_since
+from jobs.checking.inputs import (
+    OUT_OF_REACH,
+    OUTSIDE,
+    assertions_of,
+    catalog_of,
+    empty_tbox,
+    is_outside,
+    on_reading,
+    ontology_of,
+    read_by_form,
+    sources_of,
+    vocabulary_of,
+    well_typed,
+)
+from jobs.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
+from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
+from shiq.clause import ClausalTBox
+from shiq.conflict import Conflict
+from shiq.deadline import TimeIsOver, until
+from shiq.errors import InputError
+from shiq.model import Class, ClassAssertion, Signature
+from shiq.rdf import read_ontology
+from shiq.reading import Reading
+from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.protocol import Answer, Module
+from shiq.result import Evidence, Result
+from shiq.verdict import Leftover, Verdict
+
+#: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+
+
+def certified(
+    ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
+) -> Base | Result:
+    """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
+    leftovers = (*ontology.leftovers, *given.leftovers)
+    clock.doing = "certifying the base"
+    if require_axioms:
+        leftovers += empty_tbox(ontology)
+    result = certify_base(
+        ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
+    )
+    if result.verdict is Verdict.INCONSISTENT:
+        return result
+    abox, _ = well_typed(given.abox, options)
+    clock.doing = "indexing the base"
+    opened = begun(options).build(ontology.tbox, abox)
+    clock.stage("indexing the base")
+    certificate, labels = _base_certificate(result), ontology.labels
+    return Base(
+        ontology.tbox,
+        opened,
+        # What is outside, as it was before some was found to be out of reach of A.
+        (
+            *filter(is_outside, leftovers),
+            *(x for x in result.evidence.leftovers if not x.said or x.kind not in (OUTSIDE, OUT_OF_REACH)),
+        ),
+        certificate,
+        ontology.ontologies,
+        labels=lambda: labels,
+        assertions=lambda: abox,
+        vocabulary=lambda: vocabulary_of(abox),
+    )
+
+
+def certify_base(
+    ontology: Reading,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result:
+    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
+    tbox = ontology.tbox
+    empty = begun(options).build(tbox, ABox())
+    abox, aside = well_typed(abox, options)
+    asked: Evidence | None = None
+    if not len(abox):
+        something = _something_at_all(ontology, leftovers, ledger, options, decider, clock)
+        if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
+            return something
+        if any(map(is_outside, leftovers)):
+            # HermiT was asked about the whole, if that was needed.
+            asked = something.evidence
+            leftovers, options = asked.leftovers, replace(options, outside="undetermined")
+    told = impossible_classes(empty.simplified.clauses, options)
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
+    result = decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    if asked is not None:
+        notes, counts = (*asked.notes, *result.evidence.notes), {**asked.decided, **result.evidence.decided}
+        result = replace(result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent))
+    return _of_base(replace(result, statistics=replace(result.statistics, assertions=result.statistics.insertions)))
+
+
+def _of_base(result: Result) -> Result:
+    """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
+    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    return replace(result, conflicts=conflicts)
+
+
+def _something_at_all(
+    ontology: Reading,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> Result:
+    """Where there is no individual: whether there can be one, since no domain is empty."""
+    something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
+    empty = load(ENGINES["memory"]).build(ontology.tbox, ABox())
+    certificate = {"verdict": Verdict.CONSISTENT.value}
+    base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
+    plain = replace(options, criterion="none", engine="memory")
+    result = decided(base, Batch(something, ABox(), (), ledger), plain, decider, clock)
+    conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
+    evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
+    statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)
+    return replace(result, reason=reason, conflicts=conflicts, evidence=evidence, statistics=statistics, a_add=(), modules=())
+
+
+def prepare_and_certify(
+    ontology: Reading,
+    abox: ABox,
+    leftovers: tuple[Leftover, ...],
+    ledger: Mapping[str, int],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+) -> tuple[Any, Result]:
+    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
+    that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that is left."""
+    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
+    tbox = ontology.tbox
+    prepared = load(STORE).prepare(tbox, abox)
+    clock.stage("indexing")
+    clock.restart("certifying")
+
+    def asked_as_a_whole(rest: Options) -> Result:
+        return in_time(rest, clock, lambda: certify_base(ontology, abox, leftovers, ledger, rest, decider, clock), leftovers)
+
+    if not len(abox) or options.criterion not in (AUTO, MODEL):
+        return prepared, asked_as_a_whole(options)
+    sent = sent_by(decider)
+    deadline, left, is_over = deadline_of(options, clock.begun)
+    try:
+        with until(deadline):
+            found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+    except TimeIsOver:
+        # The index was there before, and labels beyond its own are not written.
+        return prepared, out_of_time(options, clock, leftovers)
+    clock.stage("certifying")
+    if found is None:
+        clock.restart("certifying")
+        return prepared, asked_as_a_whole(replace(options, timeout=left()))
+    prepared, add_set, answers = found
+    told = Found(
+        MODEL,
+        add_set,
+        individuals_of(add_set),
+        len(add_set.modules),
+        0,
+        0,
+        {verdict.value: count for verdict, count in tally(answers).items()},
+        (),
+        decider.shapes(add_set.tbox, NamedModules.of(add_set.modules).distinct),
+        decider.asked,
+        [],
+        0,
+        True,
+        sent=sent_since(decider, sent),
+        audit=decider.audit,
+    )
+    leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
+    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+    result = answered_outside(base, Batch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())
+    return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
+
+
+def index_far(tbox: object, abox: object, store: Path, options: Options, repair: Repair | None) -> Result:
+    """`index` by an engine that reads, stores and decides by itself."""
+    clock = Clock()
+    ontology = ontology_of(sources_of(tbox), options)
+    clock.stage("reading the TBox")
+
+    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
+        certificate = {"verdict": Verdict.CONSISTENT.value}
+        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+        ledger = Counter(ontology.ledger) + Counter(counts)
+        result = result_of(base, found, ledger, (), options, clock)
+        return result, certificate_of(result, options)
+
+    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair)
+    return result
+
+
+def _base_certificate(result: Result) -> dict[str, Any]:
+    return {
+        "verdict": result.verdict.value if not result.evidence.undecided else Verdict.UNDETERMINED.value,
+        "reason": result.reason,
+        "reasoner": result.evidence.reasoner,
+    }
+
+
+def allowed_of(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
+    """The kinds that are allowed by ``options``, or were when a base was certified."""
+    return options.allow | {x.kind for x in leftovers if x.agreed}
+
+
+def certificate_of(result: Result, options: Options) -> Any:
+    """The certificate that a store keeps of ``result``, dated now."""
+    store = load(STORE)
+    leftovers = result.evidence.leftovers
+    return store.Certificate.now(
+        verdict=result.verdict.value,
+        reason=result.reason,
+        reasoner=options.reasoner,
+        allowed=sorted(allowed_of(leftovers, options)),
+        known=sorted({x.kind for x in leftovers if x.known}),
+    )
+
+
+#: Seconds for finding the classes that can have no member; what is not asked about by then is not told.
+SECONDS_FOR_CLASSES = 2.0
+
+
+def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
+    """A leftover for each class that can have no member, as far as `own` finds them in a short time."""
+    seconds = SECONDS_FOR_CLASSES if options.timeout is None else min(SECONDS_FOR_CLASSES, options.timeout / 4)
+    deadline = time.monotonic() + seconds
+    own = OwnReasoner(steps=2_000)
+
+    def decide(modules: Sequence[Module]) -> Sequence[Answer]:
+        return own.decide(tbox, modules, max(0.01, deadline - time.monotonic()))
+
+    names, _ = unsatisfiable_classes(tbox, decide, lambda: time.monotonic() > deadline)
+    own.close()
+    return tuple(
+        Leftover("unsatisfiable-class", f"<{name}> can have no member", hint="is an axiom about it wrong?") for name in names
+    )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all other leftovers."""
+
+    ontology: Reading
+    data: Reading
+
+
+def own_reading(store: Any) -> Stored:
+    """What an open store holds."""
+    abox = load(STORE).stored_abox(store)
+    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
+    return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+
+
+def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
+    """A new TBox, and what the store holds as it reads with that one."""
+    ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
+    if empty_tbox(ontology) and "empty-tbox" not in options.allow:
+        raise InputError(
+            "the new TBox has no axioms: the store keeps its own",
+            "Name an ontology file, not one of data; --allow empty-tbox if that is meant.",
+        )
+    unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
+    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
+    return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a", keeps_left_out=True))
+
+
+def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
+    """A leftover for each object and data property that the data was not ``read`` for: annotations are not kept."""
+    return tuple(
+        Leftover(
+            "lossy-input",
+            f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
+            hint="build the store anew from the data with `shiq index`, or allow it if the data does not use the property",
+        )
+        for iri in sorted((now.object_properties | now.data_properties) - read)
+    )

@@ -1,0 +1,264 @@
+"""Deciding one batch against an opened base, and the deciders that are asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
+from abox_ops.modules.audit import Audit
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
+from jobs.checking.answer import refuted_result, result_of, time_over
+from jobs.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
+from jobs.checking.crowds import crowds
+from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
+from jobs.checking.options import Clock, Options, resolved
+from shiq.abox import ABox, abox_of
+from shiq.clause import ClausalTBox
+from shiq.lazily import Lazily
+from shiq.ntriples import assertion_lines
+from shiq.place import Place, Places, nowhere
+from shiq.reasoner import BACKENDS, create
+from shiq.reasoner.protocol import Answer, Module, Sending
+from shiq.result import Result, Undecided
+from shiq.verdict import Leftover, Verdict
+
+
+def check_batch(
+    base: Base | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
+) -> Result:
+    """The check of a batch against an opened base."""
+    if isinstance(base, Result):
+        return replace(base, reason="the base is inconsistent by itself")
+    if isinstance(base.knowledge_base, Distributed):
+        added, removed = sources_of(insertions), sources_of(deletions)
+        far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
+        refuse_nothing(counts, options)
+        if any(map(is_outside, (*base.leftovers, *told))):
+            batch = read_batch(base, insertions, deletions, options)
+            return answered_outside(base, batch, far, told, options, decider, clock, options.timeout)
+        return result_of(base, far, counts, told, options, clock)
+    clock.doing = "reading the batch"
+    batch = read_batch(base, insertions, deletions, options)
+    clock.stage("reading the batch")
+    return decided(base, batch, options, decider, clock)
+
+
+def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+    """The check of a batch that was read, by an engine of this process."""
+    insertions, deletions = batch.insertions, batch.deletions
+    before, sent = decider.asked, sent_by(decider)
+    options, notes = resolved(options, base.knowledge_base, deletions)
+    deadline, left, is_over = deadline_of(options, clock.begun)
+    clock.doing, clock.certain = _LOOKING, None
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        before, clock.doing = clock.doing, _ASKING
+        answers = decider.decide(tbox, modules, left())
+        clock.doing = before
+        return answers
+
+    def announce() -> None:
+        if clock.certain is None:
+            clock.certain = refuted_result(base, batch.ledger, batch.leftovers, options, clock)
+            if options.certain is not None:
+                options.certain(clock.certain)
+
+    # What an audit has yet to see is not certain.
+    certain = announce if decider.audit is None else unheard
+
+    def answered(
+        part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        if onto is not None:
+            return onto.patched(part, abox_of(()), decide, is_over)
+        knowledge_base = base.knowledge_base
+        if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
+            found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only, certain=certain)
+            stage("patching")
+            return found
+        add_set = knowledge_base.add_set(part, deletions, options.criterion)
+        modules = add_set.modules
+        stage("add set")
+        if add_set.contradictory:
+            certain()
+        is_settled = options.verdict_only and add_set.contradictory
+        answers = [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
+        stage("deciding")
+        return add_set, answers
+
+    add_set, answers = answered(insertions, clock.stage)
+    modules = add_set.modules
+    groups = inconsistent_groups(add_set, answers)
+    calls = decider.asked - before
+    reasons = dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)
+    if reasons and is_over():
+        reasons = {time_over(options, _ASKING): None, **reasons}
+    clock.doing = "explaining" if groups else _ASKING
+    explanation = Explanation(unexplained=len(groups), complete=not groups)
+    progress, decider.progress = decider.progress, None
+    if groups and not has_disagreed(decider):
+        announce()
+        if options.max_conflicts and options.explain_seconds != 0 and not options.verdict_only:
+            # Loaded where there is something to explain: most batches are consistent.
+            from jobs.checking.explaining import explained
+
+            seconds = [s for s in (options.explain_seconds, left()) if s is not None]
+            deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)), time.monotonic())
+            explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
+            # What was broken off may be half updated.
+            clock.is_over = clock.is_over or explanation.broken_off
+    decider.progress = progress
+    clock.stage("explaining")
+    found = Found(
+        options.criterion,
+        add_set,
+        individuals_of(add_set),
+        len(modules),
+        len(add_set.contradictory),
+        len(groups),
+        {verdict.value: count for verdict, count in tally(answers).items()},
+        tuple(reasons),
+        decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
+        calls,
+        explanation.conflicts,
+        explanation.unexplained,
+        explanation.complete,
+        sent=sent_since(decider, sent),
+        audit=decider.audit,
+        notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
+        ended=explanation.ended,
+        undetermined=tuple(
+            Undecided(individuals_in(modules[k]), answers[k].reason)
+            for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)
+        ),
+    )
+    unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
+    leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
+    return answered_outside(base, batch, found, leftovers, options, decider, clock, left())
+
+
+def answered_outside(
+    base: Base,
+    batch: Batch,
+    found: Found,
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+    left: float | None,
+) -> Result:
+    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is looked at; ``left``: seconds."""
+    if any(map(is_outside, (*base.leftovers, *leftovers))):
+        # Loaded where something is outside: most TBoxes have nothing there.
+        from jobs.checking.outside import with_outside
+
+        def announce() -> None:
+            clock.certain = refuted_result(base, batch.ledger, leftovers, options, clock)
+            if options.certain is not None:
+                options.certain(clock.certain)
+
+        clock.doing = "asking HermiT about the whole"
+        told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
+        base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
+        clock.stage("what is outside SHIQ(D)")
+    return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
+
+
+_STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
+
+
+#: What is under way, for where the time is over.
+_LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
+
+
+def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
+    """When the time is over that counts since ``begun``, how many seconds are left, and whether none are."""
+    deadline = None if options.timeout is None else begun + options.timeout
+
+    def left() -> float | None:
+        return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+    return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
+
+
+def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
+    """The individuals of each contradictory element and each module."""
+    clashing, modules = add_set.contradictory, add_set.modules
+    return Lazily(len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)])
+
+
+def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
+    """What to say of ``deletions``, read at ``places``, that delete nothing."""
+    if not len(deletions):
+        return ()
+    count, some = knowledge_base.absent(deletions, 1)
+    if not count:
+        return ()
+    place = next(iter(places(some).get(some[0], ())), Place())
+    return (
+        Leftover(
+            "unmatched-deletion",
+            "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
+            place.source,
+            place.line,
+            " ".join(assertion_lines(some[0])),
+            "was it spelt otherwise, inferred, or deleted before? A blank node goes by the label that `shiq export` prints",
+            count,
+        ),
+    )
+
+
+def sent_by(decider: Decider) -> Mapping[str, int]:
+    """What the reasoner has sent elsewhere so far (`shiq.result.Evidence`); empty if nothing."""
+    counted = decider.reasoner.sent.to_dict() if isinstance(decider.reasoner, Sending) else {}
+    return counted if any(counted.values()) else {}
+
+
+def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
+    """The same, less what was sent ``before``."""
+    return {name: now - before.get(name, 0) for name, now in sent_by(decider).items()}
+
+
+def has_disagreed(decider: Decider) -> bool:
+    """Whether an audit has found two reasoners of different opinions."""
+    return decider.audit is not None and bool(decider.audit.disagreements)
+
+
+def new_decider(options: Options) -> Decider:
+    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises `UsageError`."""
+    reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
+    if not options.audit:
+        return Decider(reasoner, options.progress)
+    by_hermit = partial(create, "hermit", heap=options.heap)
+    by_own = partial(create, "own")
+    seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}
+    return Decider(reasoner, options.progress, audit=Audit(options.audit, seconds))
+
+
+def close_decider(decider: Decider) -> None:
+    """Frees the reasoners; may be called twice."""
+    decider.reasoner.close()
+    if decider.beside is not None:
+        decider.beside.close()
+    if decider.audit is not None:
+        decider.audit.close()
+
+
+class OpenedDecider:
+    """A decider for one call, closed at its end."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._decider: Decider | None = None
+
+    def __enter__(self) -> Decider:
+        self._decider = new_decider(self._options)
+        return self._decider
+
+    def __exit__(self, *_: object) -> None:
+        if self._decider is not None:
+            close_decider(self._decider)

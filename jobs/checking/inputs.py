@@ -1,0 +1,181 @@
+"""Reading what is checked: TBox, assertions and batches, with the leftovers that are told of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from jobs.checking.base import Base, Batch
+from jobs.checking.blank_nodes import told_by_label
+from jobs.checking.options import ASK, Options
+from shiq.abox import ABox, abox_of
+from shiq.catalog import Catalog, read_catalog
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.datatypes.datatype_map import READ_BY_FORM
+from shiq.errors import InputError
+from shiq.left_out import Spool, of_data
+from shiq.model import (
+    Assertion,
+    DataPropertyAssertion,
+    NegativeDataPropertyAssertion,
+    TBox,
+)
+from shiq.ntriples import assertion_lines
+from shiq.place import nothing_left, nowhere
+from shiq.rdf import read_assertions, read_ontology
+from shiq.reading import Reading
+from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
+from simplify.locality import names_of
+
+#: The kind of what SHIQ(D) cannot say.
+OUTSIDE = "outside-shiq"
+#: The kind of what of that no data can reach.
+OUT_OF_REACH = "out-of-reach"
+
+
+def sources_of(given: object) -> list[object]:
+    """What a public call was given for one of its inputs, as a list."""
+    if given is None:
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
+    """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
+    reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed)
+    return replace(reading, places=nowhere, left_at=nothing_left, left_out=())
+
+
+def catalog_of(options: Options) -> Catalog | None:
+    """The catalog that is named, read. Raises: InputError."""
+    return None if options.catalog is None else read_catalog(options.catalog)
+
+
+def assertions_of(
+    sources: list[object], ontology: Reading, options: Options, scope: str, *, keeps_left_out: bool = False
+) -> Reading:
+    """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps blank nodes of different
+    inputs apart. ``keeps_left_out``: of a base too."""
+    reading = Reading()
+    if sources:
+        reading = read_assertions(
+            sources,
+            ontology.tbox.signature,
+            progress=on_reading(options),
+            ontologies=ontology.ontologies,
+            axioms=ontology.tbox.axioms,
+            scope=scope,
+            catalog=catalog_of(options),
+        )
+    if scope == "a":
+        # The columns of a base need not be held on to.
+        left_out = Spool(of_data(reading.left_out)) if keeps_left_out else ()
+        reading = replace(reading, places=nowhere, left_at=nothing_left, left_out=left_out)
+    if not len(ontology.abox):
+        return reading
+    if not len(reading.abox):
+        return replace(reading, abox=ontology.abox)
+    return replace(reading, abox=abox_of([*ontology.abox, *reading.abox]))
+
+
+def read_batch(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
+    """A batch read for ``base``. Raises: InputError, OperationalError."""
+    reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
+    added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
+    removed = told_by_label(assertions_of(sources_of(deletions), reading, options, f"d{base.scope}"), f"d{base.scope}")
+    ledger = Counter(added.ledger) + Counter(removed.ledger)
+    refuse_nothing(ledger, options)
+    abox, aside = well_typed(added.abox, options)
+    unsaid = frozenset(v for x in removed.leftovers if is_outside(x) for v in x.said if isinstance(v, Assertion))
+    held = frozenset(v for x in base.leftovers if is_outside(x) for v in x.said)
+    return Batch(
+        abox,
+        removed.abox,
+        (*added.leftovers, *(x for x in removed.leftovers if not is_outside(x) or not held.issuperset(x.said)), *aside),
+        ledger,
+        added.places,
+        removed.places,
+        added.left_at,
+        unsaid & held,
+        (added.left_out, (replace(x, message=f"a deletion: {x.message}") for x in removed.left_out), aside),
+    )
+
+
+def is_outside(leftover: Leftover) -> bool:
+    """Whether it leaves out axioms or assertions that only SHIQ(D) cannot say."""
+    return leftover.kind == OUTSIDE and bool(leftover.said)
+
+
+def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
+    """Whether it keeps a check from `consistent`, and no answer to the whole question could change that."""
+    is_asked = options.outside == ASK and is_outside(leftover) and OUTSIDE not in options.fail_on
+    return blocks(leftover, options.allow, options.fail_on) and not is_asked
+
+
+def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
+    """``leftover`` without what is deleted; None if that is all."""
+    if not unsaid or not is_outside(leftover):
+        return leftover
+    kept = tuple(v for v in leftover.said if v not in unsaid)
+    return replace(leftover, said=kept) if kept else None
+
+
+def vocabulary_of(abox: ABox) -> frozenset[str]:
+    """The classes and properties that ``abox`` speaks of."""
+    return frozenset((*abox.classes, *abox.object_properties, *abox.data_properties, *names_of(abox.complex)))
+
+
+def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
+    """Raises InputError for a batch of nothing where one is not wanted."""
+    if options.require_nonempty and not sum(ledger.values()):
+        raise InputError("the batch holds nothing", "Did its source break off? Without --require-nonempty it is consistent.")
+
+
+def on_reading(options: Options) -> Callable[[str, int], None] | None:
+    """What readers call as (source, done), to tell of progress; None if nobody listens."""
+    progress = options.progress
+    return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
+
+
+def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
+    """``tbox``; where unknown datatypes are ``allowed``, each is a value space of its own, whose values are its lexical forms."""
+    if UNKNOWN_DATATYPE not in allowed or not tbox.axioms or is_read_by_form(tbox):
+        return tbox
+    return replace(tbox, axioms=(*tbox.axioms, READ_BY_FORM))
+
+
+def is_read_by_form(tbox: TBox) -> bool:
+    return tbox.axioms[-1:] == (READ_BY_FORM,)
+
+
+def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
+    """The leftover for a TBox without axioms, which names what it was read from."""
+    if ontology.tbox.axioms or any(map(is_outside, ontology.leftovers)):
+        return ()
+    message = "the TBox has no axioms: nothing could ever be refuted"
+    return (Leftover("empty-tbox", message, ", ".join(ontology.sources), hint="is it the right file?"),)
+
+
+def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its ill-typed data assertions where those are allowed, and what was set aside."""
+    return without_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
+
+
+def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
+    """``abox`` without its (negative) data assertions on literals that denote nothing, and a leftover for each."""
+    theory = DataTheory()
+    aside: list[Assertion] = []
+    rest: list[Assertion] = []
+    for assertion in abox:
+        match assertion:
+            case DataPropertyAssertion(_, _, literal) | NegativeDataPropertyAssertion(_, _, literal) if isinstance(
+                theory.value(literal), IllTyped
+            ):
+                aside.append(assertion)
+            case _:
+                rest.append(assertion)
+    leftovers = tuple(
+        Leftover("ill-typed", "an ill-typed literal was set aside", text=" ".join(assertion_lines(a))) for a in aside
+    )
+    return (abox_of(rest), leftovers) if aside else (abox, ())

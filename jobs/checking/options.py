@@ -1,0 +1,194 @@
+"""How to check: the options, and the engines, builders and stores that names stand for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
+from shiq.abox import ABox
+from shiq.errors import UsageError
+from shiq.known import Known
+from shiq.shadowing import refuse_others
+from shiq.verdict import KINDS, UNINTERPRETED
+
+if TYPE_CHECKING:
+    from shiq.result import Result
+
+#: Engines by name: where they are found when they are asked for.
+ENGINES: Mapping[str, str] = {
+    "local": "abox_ops.local:LocalKnowledgeBase",
+    "memory": "abox_ops.memory:MemoryKnowledgeBase",
+    "spark": "jobs.spark.engine:SparkKnowledgeBase",
+    "graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase",
+}
+
+#: Engines whose work is done elsewhere, where nothing can be stopped in its midst.
+ELSEWHERE = frozenset({"spark", "graphframes"})
+
+#: The criterion that looks at least of those to be had.
+AUTO = "auto"
+
+#: Engines that build stores by themselves, away from this process.
+BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
+
+#: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the whole, or it stays open.
+ASK = "ask"
+OUTSIDE = (ASK, "undetermined")
+
+#: What reads and writes stores.
+STORE = "jobs.store.upkeep"
+
+#: What reads a file of known leftovers.
+KNOWN = "jobs.known:read_known"
+
+#: Called as (stage, done, total); total is 0 where it is not known.
+Progress = Callable[[str, int, int], None]
+
+#: Seconds for explaining conflicts, unless others are asked for.
+EXPLAIN_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
+    ``clausal``. ``timeout``: seconds for all of a check, or for certifying a store (what is read, indexed
+    and written for that is not counted); ``heap``: of a JVM, where one is needed;
+    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
+    run, if no session is active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported;
+    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
+    ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
+    may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
+    looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained;
+    ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
+    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
+    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
+    `OUTSIDE`."""
+
+    criterion: str = "auto"
+    engine: str = "local"
+    reasoner: str = "auto"
+    allow: frozenset[str] = frozenset()
+    timeout: float | None = None
+    heap: str = "1g"
+    max_conflicts: int = 1000
+    progress: Progress | None = None
+    master: str | None = None
+    catalog: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    audit: float = 0.0
+    accept_agpl: bool = False
+    require_nonempty: bool = False
+    why_pulled: bool = False
+    verdict_only: bool = False
+    explain_seconds: float | None = EXPLAIN_SECONDS
+    certain: Callable[[Result], object] | None = None
+    known: Known = field(default_factory=Known)
+    outside: str = ASK
+
+    def __post_init__(self) -> None:
+        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
+        _known(self.engine, ENGINES, "engine")
+        _known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
+        if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
+            raise UsageError(
+                "what pulls individuals in is told by the engine local, for the criteria model and clausal",
+                "Leave the engine and the criterion as they are.",
+            )
+        if self.verdict_only and self.engine == "spark":
+            raise UsageError(
+                "the engine spark decides side by side, and cannot stop at the first contradiction",
+                "Check with the engine local, or without verdict_only.",
+            )
+        for kind in self.allow:
+            _known(kind, KINDS, "kind")
+        for kind in self.fail_on:
+            _known(kind, (*KINDS, UNINTERPRETED), "kind")
+        if both := self.allow & self.fail_on:
+            raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+        if self.explain_seconds is not None and not self.explain_seconds >= 0:
+            raise UsageError(
+                f"{self.explain_seconds:g} seconds for explaining are no time", "Say 0 for none, or None for no limit."
+            )
+        if not 0 <= self.audit <= 1:
+            raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
+
+
+def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments for `Options`, of those of a public call."""
+    sets = {name: frozenset(settings.get(name, ())) for name in ("allow", "fail_on")}
+    return {**settings, **sets, "known": known_of(settings.get("known"))}
+
+
+def known_of(value: Known | str | Path | None) -> Known:
+    """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
+    if value is None or isinstance(value, Known):
+        return value or Known()
+    found: Known = load(KNOWN)(Path(value))
+    return found
+
+
+def _known(value: str, among: Iterable[str], what: str) -> None:
+    names = list(among)
+    if value not in names:
+        near = difflib.get_close_matches(value, names, 1, 0)
+        raise UsageError(f"unknown {what} {value!r}", f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "")
+
+
+def load(target: str) -> Any:
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
+    refuse_others()
+    module, _, attribute = target.partition(":")
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+def begun(options: Options) -> Any:
+    """What opens knowledge bases of the engine that is asked for; an engine with a session begins it where ``options`` say."""
+    engine = load(ENGINES[options.engine])
+    if hasattr(engine, "begin"):
+        engine.begin(options.master)
+    return engine
+
+
+_VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"
+
+
+def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple[Options, tuple[str, ...]]:
+    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO` if the knowledge base knows the
+    certified completion that it rests on, and none of the batch's ``deletions`` is complex, which would make it void
+    (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
+    if options.criterion != AUTO:
+        return options, ()
+    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    if is_known and not deletions.complex:
+        return replace(options, criterion=MODEL), ()
+    return replace(options, criterion="clausal"), (_VOID,) if is_known else ()
+
+
+@dataclass
+class Clock:
+    """Wall seconds by stage; since when the time counts that a check may take; what is under way (``doing``), and the result
+    that is certain already, for where that time is over (`jobs.checking.answer.in_time`)."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _last: float = field(default_factory=time.perf_counter)
+    begun: float = field(default_factory=time.monotonic)
+    doing: str = "reading"
+    certain: Result | None = None
+    is_over: bool = False
+
+    def restart(self, doing: str) -> None:
+        """The time that a check may take counts from now."""
+        self.begun, self.doing = time.monotonic(), doing
+
+    def stage(self, name: str) -> None:
+        """Books the time since the last call to ``name``."""
+        now = time.perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now

@@ -1,0 +1,258 @@
+"""What lies outside SHIQ(D): whether the data can reach it, and the whole question put to HermiT where it can.
+
+Consistency is antitone, so what contradicts without these axioms and assertions contradicts with them. Where the rest does not,
+an axiom that is ⊥-local for what the data and the axioms reached speak of holds in some model of those (`simplify.locality`):
+it is out of reach, and the answer stands. For others T and all of A are asked about at once (`abox_ops.outside_question`): exact,
+at the cost of the graph and not of the batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from abox_ops.conflicts.blame import Blame
+from abox_ops.conflicts.raw_conflict import RawConflict
+from abox_ops.modules.decide import Decider
+from abox_ops.outside_question import question
+from jobs.checking.base import Base, Batch, Found
+from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, is_outside, less, vocabulary_of
+from jobs.checking.options import ASK, Options
+from shiq.amounts import count as count_of
+from shiq.errors import ReasonerError, UsageError
+from shiq.model import Assertion, Axiom
+from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.protocol import OPAQUE, Answer, Sending
+from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
+from simplify.locality import Reach, names_of, reached
+from simplify.paths import Irregular
+
+#: Seconds for the whole question where no time-out is given.
+SECONDS = 600.0
+
+#: For that many vocabularies of batches what they reach is kept.
+KEPT_REACHES = 32
+
+
+@dataclass(frozen=True)
+class Told:
+    """``found`` with what the whole question gave, and the leftovers of base and batch, told anew."""
+
+    found: Found
+    base: tuple[Leftover, ...]
+    batch: tuple[Leftover, ...]
+
+
+def with_outside(
+    base: Base,
+    batch: Batch,
+    found: Found,
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    decider: Decider,
+    left: float | None,
+    announce: Callable[[], None],
+) -> Told:
+    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the batch. ``left``: seconds;
+    ``announce`` is called as soon as the whole is certain to be inconsistent."""
+    of_base = [x for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers)) if x is not None]
+    leftovers = options.known.marked(leftovers)
+    if not any(map(is_outside, (*of_base, *leftovers))):
+        return Told(found, tuple(of_base), leftovers)
+    axioms = tuple(dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom)))
+    assertions = [v for x in (*of_base, *leftovers) if is_outside(x) for v in x.said if not isinstance(v, Axiom)]
+    everything = (*base.tbox.axioms, *axioms)
+    places = _reached(base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)).places
+    within = frozenset(everything[i] for i in places if i >= len(base.tbox.axioms))
+    of_base = [_told(x, within) for x in of_base]
+    of_batch = [_told(x, within) for x in leftovers]
+    open_ = [x for x in (*of_base, *of_batch) if is_outside(x) and blocks(x, options.allow, options.fail_on)]
+    if not open_ or found.refuted or options.outside != ASK:
+        return Told(found, tuple(of_base), tuple(of_batch))
+    said = frozenset(v for x in open_ for v in x.said)
+    asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
+    whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
+    settled = () if OUTSIDE in options.fail_on else open_
+    return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)))
+
+
+def _reached(base: Base, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
+    """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are outside."""
+    everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
+    if key not in base.reach:
+        base.reach[key] = reached(everything, base.vocabulary())
+    known = base.reach[key]
+    more = names - known.names
+    if not more:
+        return known
+    further = (*key, more)
+    if further not in base.reach:
+        if len(base.reach) >= KEPT_REACHES:
+            base.reach.clear()
+        base.reach[further] = reached(everything, known.names | more)
+    return base.reach[further]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``, unless it cannot (``obstacle``)."""
+
+    leftovers: tuple[Leftover, ...]
+    asked: tuple[Leftover, ...] = ()
+    obstacle: str = ""
+
+
+def ahead(axioms: Sequence[Axiom], leftovers: tuple[Leftover, ...], vocabulary: frozenset[str] | None, options: Options) -> Ahead:
+    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers`` leave out."""
+    said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.said)
+    everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
+    assertions = [v for v in said if not isinstance(v, Axiom)]
+    places = range(len(everything)) if vocabulary is None else reached(everything, vocabulary | names_of(assertions)).places
+    asking = [everything[i] for i in places]
+    leftovers = tuple(_told(x, frozenset(asking)) for x in leftovers)
+    asked = tuple(x for x in leftovers if is_outside(x) and blocks(x, options.allow, options.fail_on))
+    if not asked or options.outside != ASK:
+        return Ahead(leftovers)
+    try:
+        question(asking, assertions)
+    except (Irregular, UsageError) as obstacle:
+        return Ahead(leftovers, asked, " ".join(str(obstacle).split()))
+    return Ahead(leftovers, asked)
+
+
+def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
+    """``leftover`` as one for information, if all that it leaves out is out of reach."""
+    if not is_outside(leftover) or any(not isinstance(v, Axiom) or v in within for v in leftover.said):
+        return leftover
+    message = f"{leftover.message}; nothing in the data can reach it"
+    return replace(leftover, kind=OUT_OF_REACH, message=message, agreed=False)
+
+
+class _Whole:
+    """The whole question: ``axioms`` and ``said``, which is outside SHIQ(D), with all of A."""
+
+    def __init__(
+        self,
+        base: Base,
+        batch: Batch,
+        axioms: Sequence[Axiom],
+        said: Sequence[Assertion],
+        options: Options,
+        decider: Decider,
+        left: float | None,
+        announce: Callable[[], None],
+    ) -> None:
+        self.base, self.batch, self.axioms, self.said = base, batch, axioms, said
+        self.options, self.decider, self.announce = options, decider, announce
+        self.deadline = time.monotonic() + (SECONDS if left is None else left)
+
+    def settled(self, found: Found, open_: Sequence[Leftover]) -> Found:
+        count = sum(len(x.said) for x in open_)
+        about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].told}"
+        if self._is_certified():
+            note = f"the base is certified, and a part of it is consistent too: HermiT need not be asked again for {about}"
+            return replace(found, undecided=(), notes=(*found.notes, note))
+        kept = self._kept()
+        inserted = [*self.batch.insertions, *(a for a in self.said if a not in self._of_base())]
+        if kept is None:
+            reason = f"the engine {self.options.engine} cannot ask HermiT about the whole, which this needs: {about}"
+            return self._open(found, f"{reason} (check with --engine local)")
+        everything = [*kept, *inserted]
+        if self.decider.progress:
+            self.decider.progress("asking HermiT about the whole", 0, 0)
+        answer = self.ask(self.axioms, everything)
+        whole = f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
+        asked = f"HermiT was asked about the whole, {whole}, for {about}"
+        if answer.verdict is Verdict.UNDETERMINED:
+            is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))
+            way_out = "more --timeout or --heap may help, " if is_short else ""
+            if OPAQUE in answer.reason:
+                way_out = f"--allow {UNKNOWN_DATATYPE} reads it as a value space of its own, "
+            way_out += "--outside undetermined does not ask"
+            return self._open(found, f"{asked}: {answer.reason} ({way_out})")
+        decided = {**found.decided, f"whole {answer.verdict.value}": 1}
+        found = replace(found, notes=(*found.notes, asked), decided=decided, sent=self._sent(found))
+        if answer.verdict is Verdict.CONSISTENT:
+            return replace(found, undecided=())
+        self.announce()
+        conflicts: list[RawConflict] = []
+        complete, ended = False, True
+        try:
+            complete = self._explain(kept, inserted, conflicts)
+        except KeyboardInterrupt:
+            if self.options.certain is None:
+                raise
+            ended = False
+        conflicts.sort(key=lambda c: (len(c.insertions), repr(c.insertions)))
+        counts = {"conflicts": conflicts, "unexplained": 0 if conflicts else 1, "complete": complete, "ended": ended}
+        return replace(found, refuted=1, sent=self._sent(found), **counts)  # type: ignore[arg-type]
+
+    def _sent(self, found: Found) -> dict[str, int]:
+        """What was sent elsewhere, the whole questions included."""
+        beside = self.decider.beside
+        more: dict[str, int] = beside.sent.to_dict() if isinstance(beside, Sending) else {}
+        return {name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}}
+
+    def _open(self, found: Found, reason: str) -> Found:
+        return replace(found, undecided=(*found.undecided, reason))
+
+    def _of_base(self) -> frozenset[Axiom | Assertion]:
+        return frozenset(v for x in self.base.leftovers if is_outside(x) for v in x.said)
+
+    def _is_certified(self) -> bool:
+        """Whether a certificate that counted all of it says so already."""
+        of_base = self._of_base()
+        certificate = self.base.certificate
+        return (
+            self.base.is_certified
+            and "snapshot" in certificate
+            and OUTSIDE not in (*certificate.get("allowed", ()), *certificate.get("known", ()))
+            and not len(self.batch.insertions)
+            and all(a in of_base for a in self.said)
+        )
+
+    def _kept(self) -> list[Assertion] | None:
+        """What the base asserts, less what is deleted; None where it cannot be had here."""
+        if self.base.assertions is None:
+            return None
+        deleted = frozenset(self.batch.deletions) | self.batch.unsaid
+        of_base = self._of_base()
+        stored = (a for a in self.base.assertions() if a not in deleted)
+        return [*stored, *(a for a in self.said if a in of_base)]
+
+    def ask(self, axioms: Sequence[Axiom], assertions: Iterable[Assertion]) -> Answer:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return Answer(Verdict.UNDETERMINED, "no answer within the time limit")
+        try:
+            put = question(axioms, assertions)
+            hermit = self._hermit()
+            answer = self._asked(hermit, put.axioms, put.assertions)
+            if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
+                answer = self._asked(hermit, put.weaker, put.assertions)
+                if answer.verdict is Verdict.CONSISTENT:
+                    return Answer(Verdict.UNDETERMINED, "a contradiction rests on a key with a blank node for its value")
+            return answer
+        except (Irregular, UsageError, ReasonerError) as obstacle:
+            return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
+
+    def _asked(self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> Answer:
+        return hermit.consistent(axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True)
+
+    def _hermit(self) -> HermitReasoner:
+        if self.decider.beside is None:
+            self.decider.beside = HermitReasoner(self.options.heap)
+        assert isinstance(self.decider.beside, HermitReasoner)
+        return self.decider.beside
+
+    def _explain(self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[RawConflict]) -> bool:
+        """Fills in ``conflicts``; whether these are all."""
+        options = self.options
+        if options.verdict_only or not options.max_conflicts or options.explain_seconds == 0:
+            return False
+        if options.explain_seconds is not None:
+            self.deadline = min(self.deadline, time.monotonic() + options.explain_seconds)
+        is_over = lambda: time.monotonic() > self.deadline  # noqa: E731
+        blame = Blame(self.axioms, kept, self.ask, is_over, conflicts, self.decider.progress)
+        return blame.run(inserted, options.max_conflicts)

@@ -1,0 +1,296 @@
+"""An open store, for several checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from abox_ops.engine import KnowledgeBase
+from abox_ops.modules.decide import Decider
+from jobs.checking.answer import in_time
+from jobs.checking.base import Base, Batch, Distributed, agreed
+from jobs.checking.certifying import certificate_of
+from jobs.checking.deciding import (
+    answered_outside,
+    check_batch,
+    close_decider,
+    decided,
+    has_disagreed,
+    new_decider,
+    unmatched_deletions,
+)
+from jobs.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
+from jobs.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
+from shiq.abox import ABox
+from shiq.aside import Aside, told_aside
+from shiq.errors import StoreError
+from shiq.left_out import Spool, of_data
+from shiq.model import TBox
+from shiq.place import Place
+from shiq.result import Result
+from shiq.verdict import Leftover, Verdict
+from simplify.locality import Reach
+
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+Approval = Callable[[Result], "Collection[Aside] | None"]
+
+
+class Session:
+    """An open store. Shapes that were decided are remembered from one check to the next, while the store is not changed.
+
+    Each check is about what the store holds when it begins, whoever wrote that; a session on a snapshot by its number stays
+    there.
+    """
+
+    def __init__(self, path: Path, snapshot: int | None = None) -> None:
+        self.path = path
+        self._is_past = snapshot is not None
+        self._store: Any = load(STORE).open_store(path, snapshot)
+        self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
+        self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
+        self._reach: dict[object, Reach] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What terms of the TBox are called."""
+        found: Mapping[str, str] = self._store.term_labels
+        return found
+
+    def close(self) -> None:
+        """Frees the reasoners and the store; it may be called twice."""
+        for decider in self._deciders.values():
+            close_decider(decider)
+        self._deciders.clear()
+        self._forget()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def check(
+        self,
+        insertions: object = None,
+        deletions: object = None,
+        *,
+        options: Options | None = None,
+        commit: bool = False,
+        before_commit: Approval | None = None,
+        named: Callable[[str], str] = str,
+        **settings: Any,
+    ) -> Result:
+        """Checks one batch against what the store holds now, also where another process has committed since the last check
+        (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
+        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
+        ``named``: what the caller calls a source, where that is another name.
+
+        Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
+        again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
+        """
+        if self._store is None:
+            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        if commit and self._is_past:
+            raise StoreError(
+                f"{self.path}: a batch can only be committed onto the present snapshot, whatever its number",
+                "Open the store without naming a snapshot.",
+            )
+        options = options or Options(**settings_of(settings))
+        key = (options.reasoner, options.heap, options.audit, options.accept_agpl)
+        if key in self._deciders and has_disagreed(self._deciders[key]):
+            close_decider(self._deciders.pop(key))
+        if key not in self._deciders:
+            self._deciders[key] = new_decider(options)
+        decider = self._deciders[key]
+        decider.asked = 0
+        decider.progress = options.progress
+        clock = Clock()
+        read: list[Batch] = []
+
+        def checked() -> Result:
+            self._renew()
+            base = self._base(options)
+            clock.stage("opening the store")
+            if not commit:
+                return check_batch(base, insertions, deletions, options, decider, clock)
+            # What is committed is what was checked, so it is read once, here, whatever the engine.
+            clock.doing = "reading the batch"
+            batch = read_batch(base, insertions, deletions, options)
+            read.append(batch)
+            clock.stage("reading the batch")
+            if not isinstance(base.knowledge_base, Distributed):
+                return decided(base, batch, options, decider, clock)
+            added, removed = _given(batch.insertions), _given(batch.deletions)
+            found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
+            unmatched = unmatched_deletions(base.knowledge_base, batch.deletions, batch.deleted_at)
+            told = (*batch.leftovers, *unmatched)
+            return answered_outside(base, batch, found, told, options, decider, clock, options.timeout)
+
+        result = in_time(options, clock, checked, self._store.leftovers)
+        if clock.is_over:
+            # What was interrupted may be half updated.
+            self._forget()
+            close_decider(self._deciders.pop(key))
+        if not commit or result.verdict is not Verdict.CONSISTENT:
+            return result
+        asides = before_commit(result) if before_commit else ()
+        return result if asides is None else self._commit(read[0], result, options, clock, asides, named)
+
+    def _commit(
+        self,
+        batch: Batch,
+        result: Result,
+        options: Options,
+        clock: Clock,
+        asides: Collection[Aside],
+        named: Callable[[str], str],
+    ) -> Result:
+        store = load(STORE)
+        left_out = Spool(
+            replace(x, source=named(x.source), message=named(x.message)) for x in of_data(chain.from_iterable(batch.left_out))
+        )
+        opened, self._store = self._store, None
+        self._forget()
+        try:
+            self._store = store.commit(
+                self.path,
+                batch.insertions,
+                batch.deletions,
+                checked=opened.identity,
+                certificate=certificate_of(result, options),
+                opened=opened,
+                patch=getattr(result.a_add, "patch", None),
+                asides=asides,
+                leftovers=_told(_outside_now(opened.data_leftovers, batch), left_out, options),
+                left_out=left_out,
+            )
+        finally:
+            # After a refusal the session goes on with what the store holds by now.
+            self._store = self._store or store.open_store(self.path)
+        clock.stage("committing")
+        statistics = replace(result.statistics, seconds=clock.seconds)
+        return replace(result, committed=self._store.snapshot, statistics=statistics)
+
+    def read(self, insertions: object, deletions: object = None) -> Batch:
+        """A batch as `check` reads it."""
+        options = Options()
+        self._renew()
+        return read_batch(self._base(options), insertions, deletions, options)
+
+    def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
+        """What of ``insertions`` is not interpreted and keeps a check with these settings from `consistent`; each with all its
+        places. What lies outside SHIQ(D) is none of it where a check asks about that."""
+        options = Options(**settings_of(settings))
+        self._renew()
+        found = read_batch(self._base(options), insertions, None, options).left_at()
+        marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
+        return [(leftover, places) for leftover, places in marked if stands_whatever_hermit_says(leftover, options)]
+
+    @property
+    def asides(self) -> tuple[Aside, ...]:
+        """What belongs to the data of the store and is set aside, since it contradicts."""
+        return tuple(self._store.asides)
+
+    @property
+    def tbox(self) -> TBox:
+        found: TBox = self._store.tbox
+        return found
+
+    @property
+    def tbox_hash(self) -> str:
+        return str(self._store.tbox_hash)
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any store shares."""
+        found: tuple[str, int] = self._store.identity
+        return found
+
+    def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
+        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with the same clauses."""
+        key = engine, tbox is not None
+        if key not in self._knowledge_bases:
+            given = (self._store,) if tbox is None else (self._store, tbox)
+            self._knowledge_bases[key] = load(ENGINES[engine]).from_store(*given)
+        return self._knowledge_bases[key]
+
+    def _renew(self) -> None:
+        """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
+        if self._is_past:
+            return
+        opened = self._store
+        self._store = load(STORE).renewed(opened)
+        if self._store is not opened:
+            self._forget()
+            opened.close()
+
+    def _forget(self) -> None:
+        for decider in self._deciders.values():
+            # By clauses that are worked out for each snapshot.
+            decider.known.clear()
+        for known in self._knowledge_bases.values():
+            if isinstance(known, Distributed):
+                known.close()
+        self._knowledge_bases.clear()
+        self._reach.clear()
+
+    def _base(self, options: Options) -> Base:
+        begun(options)
+        held = self._store.certificate
+        certificate = held.to_dict() if held else {}
+        tbox: TBox = self._store.tbox
+        if options.engine not in ELSEWHERE:
+            tbox = read_by_form(tbox, options.allow.union(certificate.get("allowed", ())))
+        return Base(
+            tbox,
+            self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
+            (*agreed(self._store.leftovers, certificate), *told_aside(self._store.asides)),
+            certificate,
+            self._store.ontologies,
+            f"{self._store.snapshot}.",
+            lambda: self._store.term_labels,
+            self._store.snapshot,
+            self._store.export,
+            self._store.vocabulary,
+            self._reach,
+        )
+
+
+def _outside_now(held: tuple[Leftover, ...], batch: Batch) -> tuple[Leftover, ...]:
+    """``held``, the leftovers of A, with what ``batch`` adds outside SHIQ(D), and without what it deletes there."""
+    kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
+    said = {v for x in kept for v in x.said}
+    return (*kept, *(replace(x, known="", lapsed="") for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said)))
+
+
+def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options) -> tuple[Leftover, ...]:
+    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no check asks about it again."""
+    found = Counter[tuple[str, str]]()
+    for leftover in left_out:
+        who = "" if leftover.kind in options.allow else options.known.marked((leftover,))[0].known or "who committed it"
+        found[leftover.kind, who] += leftover.number
+    told = list(held)
+    for (kind, who), number in sorted(found.items()):
+        now = Leftover(kind, _COMMITTED, hint="`shiq export --aside` prints it", agreed=not who, known=who, count=number)
+        before = next((i for i, x in enumerate(told) if replace(x, count=number) == now), len(told))
+        told[before : before + 1] = [replace(now, count=number + sum(x.count for x in told[before : before + 1]))]
+    return tuple(told)
+
+
+#: What is told of the base for what batches left out.
+_COMMITTED = "left out of batches that were committed"
+
+
+def _given(abox: ABox) -> list[object]:
+    return [abox] if len(abox) else []

@@ -1,0 +1,191 @@
+"""The engine `graphframes`: individuals as vertices, role assertions as edges, the add set by message passing.
+
+Told literals, the closures of `clausal` and `definition7`, told⁺ of a patch (`model`), equal individuals and modules are worked
+out over the whole graph by GraphFrames, each with a certificate (`jobs.graphframes.certificate`). What an add set is written out
+as, and the border rules of a patch, the columns of `local` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from abox_ops.clausal.columns import Found
+from abox_ops.elements.base import StoreBase, array_base
+from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.touched import Touched, touched_by
+from abox_ops.elements.union_view import Whole
+from abox_ops.engine import Certain, Decide, unheard
+from abox_ops.index.columns import Index, stored_index
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import EMPTY_ID
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.published.columns import everything
+from jobs.graphframes.closure import Clausal, Closed
+from jobs.graphframes.components import components
+from jobs.graphframes.core import running, session
+from jobs.graphframes.frames import frame, labelled
+from jobs.graphframes.index import build_index
+from jobs.graphframes.patching import MessagePatch
+from jobs.graphframes.published import published
+from jobs.graphframes.rules import label_text
+from jobs.graphframes.world import World
+from jobs.store import Store
+from shiq.abox import ABox
+from shiq.columns.arrays import Ints, is_in, unique
+from shiq.model import Class, SubClassOf, TBox
+from shiq.reasoner.protocol import Answer
+from shiq.roles import role_box
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFramesAddSet(LocalAddSet):
+    """See `abox_ops.engine.AddSet`. Modules are components that GraphFrames finds."""
+
+    spark: SparkSession
+
+    def components(self, count: int, first: Ints, second: Ints) -> Ints:
+        """The least number of its component for each of 0 … count-1."""
+        with running(self.spark, count + len(first)):
+            vertex, least = components(self.spark, first, second)
+        found = np.arange(count, dtype=np.int64)
+        found[vertex] = least
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFramesKnowledgeBase(LocalKnowledgeBase):
+    """(T, A) as a graph. See `abox_ops.engine.KnowledgeBase`.
+
+    Raises `OperationalError` where GraphFrames' JVM core is not to be had, a Spark job fails, or a certificate does.
+    """
+
+    @classmethod
+    def begin(cls, master: str | None) -> None:
+        """Begins the session that all knowledge bases of this engine share, at ``master``, if none is active."""
+        session(master)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        session()
+        return cls(tbox, array_base(abox), role_box(tbox.axioms))
+
+    @classmethod
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> GraphFramesKnowledgeBase:
+        """Opens the snapshot of ``store`` with the told literals that it holds; ``tbox``: see `LocalKnowledgeBase.from_store`."""
+        session()
+        return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        return session()
+
+    @cached_property
+    def index(self) -> Index:
+        """What the store holds, less what was deleted of it; or what message passing finds."""
+        if self.made_index is not None:
+            return self.made_index
+        if isinstance(self.base, StoreBase):
+            return stored_index(self.source, self.roles, self.base)
+        with running(self.spark, len(self)):
+            return build_index(self.spark, self.source, self.roles, self.base)
+
+    def _insert(self, whole: Whole, criterion: str) -> GraphFramesAddSet:
+        index, touched = self.index, touched_by(whole, self.roles)
+        simplified = self._simplified_with(whole)
+        if criterion == "none":
+            calculus = Calculus(simplified.clauses, whole.names)
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            found = everything(index, calculus, graph, touched)
+        elif criterion == "definition7":
+            calculus = Calculus(simplified.definition4_clauses, whole.names)
+            with running(self.spark, len(self) + whole.insertions):
+                closed, remedies = published(self.spark, index, simplified, calculus, whole, self.roles, touched)
+            graph = Graph(whole, self.roles, index.same, _no_labels)
+            found = _found(closed, calculus, graph, touched)
+            number = graph.elements_of(np.array([e for e, _, _ in remedies], np.int64)).tolist()
+            found.remedies += [(n, name, positive) for n, (_, name, positive) in zip(number, remedies)]
+        else:
+            calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
+            with running(self.spark, len(self) + whole.insertions):
+                world = self._world(whole, calculus, grown=len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses))
+                closed = Clausal(index, world, touched).run()
+            found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)
+            found.kept_labels = calculus.table.visible(found.labels)
+        return self._add_set(calculus, whole, found)
+
+    def patch_with(
+        self,
+        whole: Whole,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
+        all_around: bool = False,
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """See `LocalKnowledgeBase.patch_with`."""
+        with running(self.spark, len(self) + whole.insertions):
+            return super().patch_with(
+                whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain, all_around=all_around
+            )
+
+    def _new_patch(
+        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+    ) -> Patch:
+        grown = len(calculus.tbox.clauses) > len(self.index.simplified.clauses.clauses)
+        world = self._world(graph.whole, calculus, grown=grown)
+        return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world)
+
+    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> GraphFramesAddSet:
+        return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
+
+    def _world(self, whole: Whole, calculus: Calculus, *, grown: bool) -> World:
+        """A ∪ A⁺ with the told literals of A."""
+        spark, index = self.spark, self.index
+        labels = index.calculus.table.labels[: index.stored_labels]
+        texts = frame(spark, {"label": np.arange(len(labels), dtype=np.int64), "old": [label_text(x) for x in labels]})
+        vertices = labelled(spark, index.labels).join(F.broadcast(texts), "label").select("id", "old")
+        return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
+
+
+def _found(closed: Closed, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
+    """``closed`` in the columns of `abox_ops.clausal.columns.Found`; ``graph`` meets the elements of A_add for that."""
+    node, name = closed.classes
+    wanted = np.concatenate([closed.seen, closed.touched, np.array(list(closed.labels), np.int64), touched.nodes])
+    graph.locate_nodes(unique(wanted))
+    of_interest = is_in(name, wanted)
+    graph.gather(unique(graph.rep[graph.locate_nodes(unique(wanted))]))
+    graph.join(graph.locate_nodes(node[of_interest]), graph.locate_nodes(name[of_interest]))
+    seen = unique(graph.elements_of(closed.seen))
+    graph.expand(seen)
+    seen, first = unique(graph.elements_of(closed.seen)), unique(graph.elements_of(closed.touched))
+    told = graph.elements_of(np.array(list(closed.labels), np.int64))
+    label = np.fromiter(map(calculus.table.id, closed.labels.values()), np.int64, len(told))
+    graph.label = np.concatenate([graph.label, np.full(len(graph) - len(graph.label), EMPTY_ID, np.int64)])
+    graph.label[told] = label
+    clash = calculus.table.clashes(graph.label[seen])
+    rest = flags(len(graph), seen[~clash])
+    source, target = (graph.elements_of(closed.edges[end]) for end in ("source", "target"))
+    inside = rest[source] & rest[target]
+    edges = {"source": source[inside], "role": closed.edges["role"][inside], "target": target[inside]}
+    element = graph.elements_of(closed.data["node"])
+    kept = rest[element]
+    data = {"element": element[kept], **{c: column[kept] for c, column in closed.data.items()}}
+    labelled = flags(len(graph), told)
+    return Found(graph, seen, labelled, graph.label, graph.label, first, seen[clash], edges, data)
+
+
+def _no_labels(keys: Ints) -> Ints:
+    return np.full(len(keys), EMPTY_ID, np.int64)

@@ -1,0 +1,456 @@
+"""The engine `spark`: what the engine `local` does on one machine, on many, with the same answers.
+
+A base is a store in a folder that driver and executors share; the batch is read, grouped, closed and decided in tasks
+(`jobs.spark.checking`). The engine `local` does the rest on the driver: certifying a base that is given as files, and explaining
+conflicts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from abox_ops.conflicts.identities import Identity
+from abox_ops.engine import MODEL, AddSet, Certain, Decide, unheard
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import inconsistent_groups
+from abox_ops.modules.shapes import Shapes
+from abox_ops.patch.columns import Patch
+from jobs.checking.answer import refuted_result
+from jobs.checking.base import Base, Found
+from jobs.checking.deciding import has_disagreed, unmatched_deletions
+from jobs.checking.inputs import catalog_of
+from jobs.checking.options import Clock, Options, resolved
+from jobs.store import Store
+from jobs.store.upkeep import write_store
+from shiq.abox import ABox, abox_of
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.errors import OperationalError
+from shiq.lazily import Lazily
+from shiq.model import Assertion, TBox
+from shiq.place import Place
+from shiq.reasoner.protocol import Answer, Module
+from shiq.verdict import Leftover, Verdict
+from simplify import SimplifiedTBox
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from jobs.spark.checking import Batch, Closed, Figures
+    from jobs.spark.deciding import Decided
+    from jobs.spark.reading import BatchRows
+    from jobs.spark.rows import Origins
+
+
+#: Of more deletions than this it is not looked whether they match anything.
+MOST_DELETIONS = 1_000_000
+
+
+@dataclass(eq=False)
+class SparkKnowledgeBase:
+    """(T, A) as a store that every executor can open. See `jobs.checking.base.Distributed`.
+
+    ``figures``: what the last check cost.
+    """
+
+    local: LocalKnowledgeBase
+    store: Store | None = None
+    abox: ABox = field(default_factory=ABox)
+    figures: Figures | None = None
+    _temporary: tempfile.TemporaryDirectory[str] | None = None
+    _held: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, tbox: TBox, abox: ABox) -> SparkKnowledgeBase:
+        """Opens (``tbox``, ``abox``) in memory; it is made a store, in a temporary folder, when a batch is checked."""
+        return cls(LocalKnowledgeBase.build(tbox, abox), None, abox)
+
+    @classmethod
+    def from_store(cls, store: Store) -> SparkKnowledgeBase:
+        """Opens the snapshot of ``store``."""
+        return cls(LocalKnowledgeBase.from_store(store), store)
+
+    def __len__(self) -> int:
+        return len(self.local)
+
+    @property
+    def simplified(self) -> SimplifiedTBox:
+        return self.local.simplified
+
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
+        """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
+        return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
+
+    @property
+    def is_completed(self) -> bool:
+        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        return self.local.is_completed
+
+    def patched(
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        decide: Decide,
+        is_over: Callable[[], bool],
+        *,
+        verdict_only: bool = False,
+        certain: Certain = unheard,
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        """See `abox_ops.engine.ModelKnowledgeBase.patched`; on the driver."""
+        found, answers = self.local.patched(insertions, deletions, decide, is_over, verdict_only=verdict_only, certain=certain)
+        return cast(AddSet, found), answers
+
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `abox_ops.engine.KnowledgeBase.absent`; on the driver."""
+        return self.local.absent(deletions, most)
+
+    def close(self) -> None:
+        """Lets go what Spark holds for the results given so far."""
+        for batch in self._held:
+            batch.release()
+        self._held.clear()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary, self.store = None, None
+
+    # --- one check --------------------------------------------------------------------------------
+
+    def check(
+        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        """See `jobs.checking.base.Distributed.check`.
+
+        Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
+        """
+        session = _session(options)
+        try:
+            return self._check(session, base, insertions, deletions, options, decider, clock)
+        except Exception as error:
+            raise _told(error, session) from error
+
+    def _check(
+        self,
+        session: SparkSession,
+        base: Base,
+        insertions: list[object],
+        deletions: list[object],
+        options: Options,
+        decider: Decider,
+        clock: Clock,
+    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        from jobs.spark.auditing import examine
+        from jobs.spark.checking import Figures, batch_of, decided, planned
+        from jobs.spark.reading import read_batch
+        from jobs.spark.reasoners import Asking
+        from jobs.spark.worker import StoreKey
+
+        store = self._stored(base)
+        clock.stage("starting Spark")
+        key = StoreKey(str(store.path.absolute()), store.manifest)
+        told = options.progress or (lambda stage, done, total: None)
+        told("reading the batch", 0, 0)
+        aside = "ill-typed" in options.allow
+        read = partial(read_batch, session, tbox=base.tbox, store=key, catalog=catalog_of(options), ontologies=base.ontologies)
+        added = read(insertions, scope=f"i{base.scope}", aside=aside)
+        self._held.append(added)
+        removed = read(deletions, scope=f"d{base.scope}", aside=False) if deletions else None
+        if removed is not None:
+            self._held.append(removed)
+        gone = None if removed is None or removed.is_empty else removed
+        options, notes = resolved(options, self, ABox() if gone is None else gone.others)
+        asking = Asking(options.reasoner, options.heap, options.timeout, options.audit)
+        plan = planned(self.local, key, added, gone, criterion=options.criterion, asking=asking)
+        batch, run = batch_of(session, plan, added, gone, _last_node(store))
+        self._held.append(batch)
+        clock.stage("reading the batch")
+
+        deadline = None if options.timeout is None else time.monotonic() + options.timeout
+        told("closing groups", 0, len(batch.groups))
+        closed = batch.close()
+        total = closed.total
+        clock.stage("add set")
+        told("deciding shapes", 0, 0)
+        answers, bad = decided(batch, closed)
+        clock.stage("deciding")
+        if answers.drawn is not None:
+            examine(answers.drawn, decider, None if deadline is None else max(0.01, deadline - time.monotonic()))
+            clock.stage("auditing")
+        self.figures = Figures(
+            closed.rounds,
+            len(batch.groups),
+            len(set(closed.joint.values())),
+            added.rows + (removed.rows if removed else 0),
+            closed.rows,
+        )
+        refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
+        explained = None
+        if refuted and not has_disagreed(decider):
+            if options.certain is not None:
+                options.certain(refuted_result(base, added.ledger, added.leftovers, options, clock))
+            if options.max_conflicts and options.explain_seconds != 0:
+                explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
+                explained.run(decider, options, _earliest(deadline, options.explain_seconds), gone)
+        clock.stage("explaining")
+        found = Found(
+            options.criterion,
+            SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone),
+            Lazily(total.contradictory + total.modules, lambda: batch.modules(closed.joint)),
+            total.modules,
+            total.contradictory,
+            refuted,
+            answers.modules,
+            answers.reasons,
+            sum(answers.shapes.values()),
+            sum(answers.shapes.values()),
+            explained.conflicts if explained else [],
+            explained.unexplained if explained else refuted,
+            explained.complete if explained else not refuted,
+            _places(explained, added) if explained else {},
+            run,
+            audit=decider.audit,
+            notes=notes,
+        )
+        ledger = added.ledger + (removed.ledger if removed else Counter())
+        told_of = () if gone is None else self._unmatched(gone)
+        return found, ledger, (*added.leftovers, *(removed.leftovers if removed else ()), *told_of)
+
+    def _unmatched(self, gone: Any) -> tuple[Leftover, ...]:
+        """What to say of deletions that match nothing; nothing where there are too many to look at here."""
+        from jobs.spark.rows import SCHEMA, abox_of_rows
+
+        rows = gone.frame.select(SCHEMA.names).limit(MOST_DELETIONS + 1).toArrow()
+        return unmatched_deletions(self.local, abox_of_rows(rows)) if len(rows) <= MOST_DELETIONS else ()
+
+    def _stored(self, base: Base) -> Store:
+        if self.store is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="shiq-store-")
+            self.store = write_store(Path(self._temporary.name) / "kg", base.tbox, self.abox)
+            self.local = LocalKnowledgeBase.from_store(self.store)
+        return self.store
+
+
+def deletions_of(gone: BatchRows) -> ABox:
+    """The deletions of a batch, on the driver."""
+    from jobs.spark.rows import SCHEMA, abox_of_rows
+
+    return abox_of_rows(gone.frame.select(SCHEMA.names).toArrow())
+
+
+def _earliest(deadline: float | None, seconds: float | None) -> float | None:
+    """``deadline``, or in so many ``seconds``, whichever is sooner."""
+    ends = [deadline, None if seconds is None else time.monotonic() + seconds]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _last_node(store: Store) -> int:
+    from jobs.store.numbering import BLOCK, GAP
+
+    count = int(store.manifest.facts["individuals"])
+    return count + count // BLOCK * GAP
+
+
+def _session(options: Options) -> SparkSession:
+    try:
+        from jobs.spark.session import spark_session, stop
+    except ImportError as error:
+        raise OperationalError(
+            f"the engine spark needs pyspark, which is not installed ({error})", "Install it: pip install 'shiq[spark]'."
+        ) from error
+    session, started = spark_session(master=options.master)
+    if started:
+        atexit.register(stop, session)
+    return session
+
+
+def _told(error: Exception, session: SparkSession) -> Exception:
+    """``error``, or what to make of Spark's own: a task that failed for good, a session that was lost."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, PySparkException | Py4JError):
+        return error
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    cause = next((line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else "")
+    if "ModuleNotFoundError: " in cause:
+        from jobs.spark.session import interpreter_of
+
+        return OperationalError(
+            f"Spark's workers lack a package: {cause.partition('ModuleNotFoundError: ')[2]}",
+            f"They run {interpreter_of(session)}: install shiq there, or name another interpreter by PYSPARK_PYTHON.",
+        )
+    return OperationalError(
+        f"Spark gave up: {cause[:500]}", "Look into Spark's log; can every executor open the store and the files of the batch?"
+    )
+
+
+# --- what is given back ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SparkAddSet:
+    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
+    ``owner``: whose store is read then, which may be a temporary one."""
+
+    batch: Batch
+    closed: Closed
+    local: LocalKnowledgeBase
+    owner: SparkKnowledgeBase
+    decider: Decider
+    gone: BatchRows | None
+
+    @property
+    def patch(self) -> Patch | None:
+        """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
+        None under other criteria, or if it is not accepted here."""
+        from jobs.spark.rows import abox_of_rows
+
+        if self.batch.plan.criterion != MODEL:
+            return None
+        rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
+        deletions = ABox() if self.gone is None else deletions_of(self.gone)
+        found, answers = self.local.patched(abox_of_rows(rows), deletions, self.decider.decide, lambda: False)
+        accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
+        return found.patch if accepted else None
+
+    @property
+    def insertions(self) -> int:
+        return self.closed.total.insertions
+
+    @property
+    def size(self) -> int:
+        return self.closed.total.size
+
+    @property
+    def pulled_in(self) -> int:
+        return self.closed.total.pulled_in
+
+    def kept(self) -> Iterator[Assertion]:
+        """See `abox_ops.engine.AddSet.kept`; group by group, in no particular order within the whole."""
+        return self.batch.kept(self.closed.joint)
+
+    def identities(self) -> list[Identity]:
+        """See `abox_ops.conflicts.identities.identities`; worked out in executors, by the groups that make elements of
+        several."""
+        summaries = self.closed.summaries
+        chosen = {joint for joint in self.closed.joint.values() if summaries[joint].merged}
+        return self.batch.identities(self.closed.joint, chosen)
+
+    def frame(self) -> DataFrame:
+        """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
+        return self.batch.frame(self.closed.joint)
+
+
+def _places(explained: _Explaining, added: BatchRows) -> Mapping[Assertion, tuple[Place, ...]]:
+    """Where the insertions in conflicts were read: what their rows tell, or the driver if it read them."""
+    return {**explained.places, **added.places(a for raw in explained.conflicts for a in raw.insertions)}
+
+
+# --- conflicts ------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Explaining:
+    """Explains the conflicts of the ``bad`` joint groups; see `jobs.spark.explaining`."""
+
+    local: LocalKnowledgeBase
+    base: Base
+    batch: Batch
+    closed: Closed
+    answers: Decided
+    bad: set[int]
+    origins: Origins
+    conflicts: Sequence[Any] = ()
+    unexplained: int = 0
+    complete: bool = True
+    places: dict[Assertion, tuple[Place, ...]] = field(default_factory=dict)
+
+    def run(self, decider: Decider, options: Options, deadline: float | None, removed: Any) -> None:
+        from jobs.spark.explaining import FarExplainer
+
+        here = self._fetched(self.closed, self.bad)
+        deletions = abox_of([]) if removed is None else deletions_of(removed)
+        quiet = replace(decider, progress=None, audit=None)
+
+        def left() -> float | None:
+            return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+        def is_over() -> bool:
+            return deadline is not None and time.monotonic() > deadline
+
+        def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+            return quiet.decide(tbox, modules, left())
+
+        def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
+            found: AddSet
+            answers: Sequence[Answer]
+            if options.criterion == MODEL:
+                patch, answers = self.local.patched(part, deletions, decide, is_over)
+                found = cast(AddSet, patch)
+            else:
+                found = cast(AddSet, self.local.add_set(part, deletions, options.criterion))
+                modules = [m.module for m in found.modules]
+                self._remember(quiet, found)
+                answers = decide(found.tbox, modules)
+            explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+            return found, inconsistent_groups(found, answers)
+
+        explainer = FarExplainer(
+            self.base.tbox,
+            quiet,
+            check,
+            options.max_conflicts,
+            deadline,
+            options.progress,
+            elsewhere=self._elsewhere,
+        )
+        fetched = abox_of(here)
+        add_set, groups = check(fetched)
+        self.conflicts = explainer.run(fetched, add_set, groups)
+        self.unexplained, self.complete = explainer.unexplained, explainer.complete
+
+    def _remember(self, decider: Decider, found: AddSet) -> None:
+        """Takes over what the executors said of shapes."""
+        if self.batch.plan.whole or self.batch.plan.extra:
+            return
+        from jobs.spark.kernel import shape_name
+
+        theory = DataTheory(found.tbox.definitions, found.tbox.roles)
+        _, shapes, answers = decider.known.setdefault(id(found.tbox), (found.tbox, Shapes(found.tbox, theory), {}))
+        for module in found.modules:
+            shape = shapes.shape(module.module)
+            if shape not in answers:
+                name = shape_name(shape)
+                if name in self.answers.consistent:
+                    answers[shape] = Answer(Verdict.CONSISTENT)
+                elif name in self.answers.inconsistent:
+                    answers[shape] = self.answers.inconsistent[name]
+
+    def _fetched(self, closed: Closed, bad: set[int]) -> list[Assertion]:
+        from jobs.spark.rows import assertions_of
+
+        found: dict[Assertion, list[Place]] = {}
+        for assertion, place in assertions_of(self.batch.insertions(closed.joint, bad), self.origins):
+            found.setdefault(assertion, []).append(place)
+        for assertion, places in found.items():
+            self.places.setdefault(assertion, tuple(place for place in dict.fromkeys(places) if place != Place()))
+        return list(found)
+
+    def _elsewhere(self, removed: set[Assertion]) -> list[Assertion]:
+        """The insertions of the groups that are inconsistent without ``removed``, where there are others than those fetched."""
+        from jobs.spark.checking import decided
+        from jobs.spark.rows import rows_of
+
+        if set(self.closed.joint.values()) <= self.bad:
+            return []
+        closed = self.batch.close_without(self.closed, rows_of(abox_of(removed)))
+        _, bad = decided(self.batch, closed)
+        return self._fetched(closed, bad)

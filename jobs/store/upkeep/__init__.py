@@ -1,0 +1,45 @@
+"""How a store comes to be and goes on: built from an ABox, grown by accepted batches, compacted.
+
+What changes a store is loaded when it is first asked for: most processes only open one.
+
+>>> import tempfile, pathlib
+>>> from jobs.store.upkeep import write_store
+>>> from shiq.abox import ABoxBuilder
+>>> from shiq.model import TBox
+>>> builder = ABoxBuilder()
+>>> builder.add_role("urn:a", "urn:knows", "urn:b")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     store = write_store(pathlib.Path(folder) / "kg", TBox(), builder.build())
+...     [assertion.subject for assertion in store.export()], store.certificate
+(['urn:a'], None)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from jobs.store import Certificate, certify, open_store
+from jobs.store.read import renewed
+
+if TYPE_CHECKING:
+    from jobs.store.abox import stored_abox
+    from jobs.store.upkeep.build import prepare, write_store
+    from jobs.store.upkeep.commits import commit, compact
+
+__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "renewed", "stored_abox", "write_store"]
+
+_HOMES = {
+    "commit": "jobs.store.upkeep.commits",
+    "compact": "jobs.store.upkeep.commits",
+    "prepare": "jobs.store.upkeep.build",
+    "stored_abox": "jobs.store.abox",
+    "write_store": "jobs.store.upkeep.build",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

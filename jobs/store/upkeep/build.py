@@ -1,0 +1,121 @@
+"""Building a store from an ABox in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from abox_ops.elements.base import ArrayBase
+from abox_ops.engine import Decide
+from abox_ops.index.columns import build_index
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
+from abox_ops.patch.outside_columns import OutsideCompletion
+from jobs.store.manifest import Certificate
+from jobs.store.read import Store
+from jobs.store.schema import write_table
+from jobs.store.upkeep.tables import base_tables, index_document, index_tables, numbered
+from jobs.store.write import Counts, about, rebuilding, unchanged
+from shiq.abox import ABox
+from shiq.aside import Aside
+from shiq.model import TBox
+from shiq.reasoner.protocol import Answer
+from shiq.roles import role_box
+from shiq.verdict import Leftover
+
+#: Told (stage, steps done, steps in all).
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """(T, A) as a store will hold them: numbered and indexed, in memory. ``completion``: N, once it is certified."""
+
+    knowledge_base: LocalKnowledgeBase
+    base: ArrayBase
+    completion: OutsideCompletion | None = None
+
+    def certified(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Prepared, LocalAddSet, Sequence[Answer]] | None:
+        """The same with N, what was kept for its certificate, and one answer for each module; None where A could not be
+        certified that way, and has to be asked otherwise."""
+        found = certified_by_model(self.knowledge_base, decide, is_over)
+        if found is None:
+            return None
+        completion, add_set, answers = found
+        return replace(self, completion=completion), add_set, answers
+
+
+def certified_by_model(
+    knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
+) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
+    """N of a base, what was kept for its certificate, and one answer for each module; None where it could not be certified."""
+    # Where A is inconsistent, nothing of this is used.
+    found = knowledge_base.certified(decide, is_over, verdict_only=True)
+    if not found.completion.is_guessed:
+        return None
+    add_set = knowledge_base.add_set_of(found.patch.graph, found.patch.found())
+    add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
+    return found.completion, add_set, found.patched.answers
+
+
+def prepare(tbox: TBox, abox: ABox) -> Prepared:
+    """(``tbox``, ``abox``), numbered and indexed."""
+    base, roles = numbered(abox), role_box(tbox.axioms)
+    return Prepared(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base)
+
+
+def write_store(
+    path: Path,
+    tbox: TBox,
+    abox: ABox,
+    *,
+    leftovers: Iterable[Leftover] = (),
+    tbox_leftovers: Iterable[Leftover] = (),
+    certificate: Certificate | None = None,
+    progress: Progress | None = None,
+    replacing: tuple[str, int] | None = None,
+    ontologies: Iterable[str] = (),
+    asides: Iterable[Aside] | None = None,
+    left_out: Iterable[Leftover] | None = None,
+    labels: Mapping[str, str] | None = None,
+    prepared: Prepared | None = None,
+) -> Store:
+    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
+
+    A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
+    one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
+    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
+    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
+    it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
+    the terms of the TBox.
+
+    Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
+    ``certificate`` is about another TBox.
+    """
+    told = progress or (lambda stage, done, total: None)
+    about(certificate, path, tbox)
+    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
+        unchanged(path, rebuild.old, replacing)
+        told("indexing", 0, 1)
+        made = prepared or prepare(tbox, abox)
+        base, index = made.base, made.knowledge_base.index
+        columns = {**base_tables(base), **index_tables(index, made.completion)}
+        versions, count = {}, len(columns)
+        for done, name in enumerate(sorted(columns)):
+            told("writing tables", done, count)
+            versions[name] = write_table(path, name, columns.pop(name))
+        told("writing tables", count, count)
+        return rebuild.finish(
+            versions,
+            index_document(index),
+            Counts(
+                len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
+            ),
+            leftovers=leftovers,
+            tbox_leftovers=tbox_leftovers,
+            certificate=certificate,
+            asides=asides,
+            left_out=left_out,
+        )

@@ -1,0 +1,335 @@
+"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those of the last one.
+
+Rows that come are one more file of their table; rows that go are named in a small file beside it and skipped by readers. All is
+written before the manifest, which names the new files and is put in place in one step: a crash at any moment leaves the old
+snapshot or the new one. Where a batch changes the clauses themselves, the store is built anew instead.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from abox_ops.labels.documents import complex_text, label_rows
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.patch.columns import Patch
+from jobs.store.files import DataFile, damaged, described, placed, verify
+from jobs.store.left_out import add_left_out, compacted
+from jobs.store.lock import writing
+from jobs.store.manifest import (
+    ASIDE,
+    LEFT_OUT,
+    REMOVED,
+    Certificate,
+    Manifest,
+    TableVersion,
+    read_manifest,
+    write_manifest,
+)
+from jobs.store.read import Store, open_store
+from jobs.store.schema import (
+    COMPLETION,
+    IDENTITY,
+    KIND_CLASS,
+    KIND_DATA_PROPERTY,
+    KIND_OBJECT_PROPERTY,
+    append_part,
+    key_of,
+    literal_hash,
+    term_hash,
+    write_table,
+)
+from jobs.store.snapshot_delta import Growth, Numbers, growth
+from jobs.store.snapshots import keep
+from jobs.store.upkeep.build import write_store
+from jobs.store.verify import verify_lookup
+from jobs.store.write import aside_document, issued, succeed, unchanged, write_document
+from shiq.abox import ABox, abox_of
+from shiq.aside import Aside
+from shiq.columns.arrays import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
+from shiq.errors import StoreError
+from shiq.model_json import encode
+from shiq.ntriples import assertion_lines
+from shiq.verdict import Leftover
+
+#: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
+MOST_FILES, MOST_REMOVED = 32, 0.25
+
+
+def commit(
+    path: Path,
+    insertions: ABox,
+    deletions: ABox,
+    *,
+    checked: tuple[str, int],
+    certificate: Certificate | None = None,
+    opened: Store | None = None,
+    patch: Patch | None = None,
+    asides: Iterable[Aside] = (),
+    leftovers: tuple[Leftover, ...] | None = None,
+    left_out: Iterable[Leftover] = (),
+) -> Store:
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
+
+    ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
+    ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
+    ``left_out``: what of the batch comes to what is left out.
+
+    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
+    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
+    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of a check, and now and then a
+    table written as a whole.
+
+    Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
+    """
+    with writing(path):
+        present = read_manifest(path)
+        unchanged(path, present, checked)
+        store = opened if opened is not None and opened.manifest == present else open_store(path)
+        kept = _asides(store, insertions, deletions, asides)
+        leftovers = store.data_leftovers if leftovers is None else leftovers
+        free = _free(store)
+        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
+        if grown is not None:
+            is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
+            is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
+            return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out)
+        gone, new = frozenset(deletions), list(insertions)
+        abox = abox_of([*(a for a in store.export() if a not in gone), *new])
+    return write_store(
+        path,
+        store.tbox,
+        abox,
+        leftovers=leftovers,
+        tbox_leftovers=store.tbox_leftovers,
+        certificate=certificate,
+        replacing=checked,
+        ontologies=store.ontologies,
+        asides=kept,
+        left_out=left_out,
+        labels=store.term_labels,
+    )
+
+
+def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[Aside]) -> tuple[Aside, ...]:
+    new = list(asides)
+    if not store.asides:
+        return tuple(new)
+    renewed = {aside.triples for aside in new}
+    gone = {assertion_lines(a) for abox in (insertions, deletions) for a in abox} | renewed
+    return (*(aside for aside in store.asides if aside.triples not in gone), *new)
+
+
+def compact(path: Path) -> Store:
+    """The store at ``path`` with each table in one file again, and what is damaged of a table written anew by its copy. The
+    snapshot says the same as before; those before it are no longer kept.
+
+    Raises: StoreError if something is damaged of which there is no copy.
+    """
+    with writing(path):
+        store = Store(path, read_manifest(path))
+        for file in store.manifest.documents.values():
+            verify(path, file)
+        tables = {name: _as_one(store, name, _sound(store, name, version)) for name, version in store.manifest.tables.items()}
+        manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
+        manifest = replace(manifest, documents=compacted(path, manifest.documents))
+        if manifest.certificate is not None:
+            manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
+        succeed(path, manifest, store.manifest)
+        store.close()
+        return open_store(path)
+
+
+def _free(store: Store) -> Numbers:
+    ordinals = (int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"]))
+    ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
+    last = {name: store.table(name).last_key for name in ("individuals", "literals", "labels")}
+    return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
+
+
+def _written(
+    store: Store,
+    grown: Growth,
+    free: Numbers,
+    certificate: Certificate | None,
+    asides: tuple[Aside, ...],
+    leftovers: tuple[Leftover, ...],
+    left_out: Iterable[Leftover],
+) -> Store:
+    added, removed = dict(grown.added), dict(grown.removed)
+    nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
+    hashes = term_hash(grown.terms)
+    added["individuals"] = {"node": nodes, "term": arrow_texts(grown.terms)}
+    added["terms"] = {"hash": hashes, "node": nodes}
+    removed["individuals"] = {"node": grown.vanished}
+    removed["terms"] = {"hash": term_hash(store.terms_of(grown.vanished)), "node": grown.vanished}
+    added["names"] = _new_names(store, grown)
+    literal_ids = np.arange(free.literal, free.literal + len(grown.literals), dtype=np.int64)
+    added["literals"] = {
+        "literal": literal_ids,
+        "lexical": arrow_texts([x.lexical for x in grown.literals]),
+        "datatype": arrow_texts([x.datatype for x in grown.literals]),
+        "language": arrow_texts([x.language for x in grown.literals]),
+    }
+    data = added["data_assertions"]
+    data["hash"] = literal_hash(grown.literals)[data["literal"] - free.literal]
+    texts = list(map(complex_text, grown.complex))
+    added["complex"]["value"] = arrow_texts([texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()])
+    added["labels"] = label_rows(grown.labels)
+    added["labels"]["label"] = added["labels"]["label"] + free.label
+    old = store.manifest
+    kept = [name for name in store.manifest.tables if name in added or name not in COMPLETION]
+    tables = {name: _grown_table(store, name, added.get(name), removed.get(name)) for name in kept}
+    document = store.index_document | {
+        "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
+        "negated_properties": sorted(grown.negated_properties),
+    }
+    facts = _facts(old, grown, free)
+    left_over = (*store.tbox_leftovers, *leftovers)
+    told = (
+        {}
+        if left_over == store.leftovers
+        else {"leftovers": write_document(store.path, "leftovers", list(map(encode, left_over)))}
+    )
+    aside, counts = add_left_out(store.path, old, left_out)
+    manifest = replace(
+        old,
+        snapshot=old.snapshot + 1,
+        created=_now(),
+        assertions=facts.pop("assertions"),
+        tables=tables,
+        documents={
+            **{name: file for name, file in old.documents.items() if name != ASIDE and not name.startswith(LEFT_OUT)},
+            "index": write_document(store.path, "index", document),
+            **told,
+            **aside_document(store.path, asides),
+            **aside,
+        },
+        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
+        facts=facts | counts,
+        before=keep(store.path, old),
+    )
+    write_manifest(store.path, manifest)
+    store.close()
+    return open_store(store.path)
+
+
+def _new_names(store: Store, grown: Growth) -> Columns:
+    kinds = {
+        KIND_CLASS: (store.classes, grown.names.classes.values),
+        KIND_OBJECT_PROPERTY: (store.object_properties, grown.names.object_properties.values),
+        KIND_DATA_PROPERTY: (store.data_properties, grown.names.data_properties.values),
+    }
+    rows = [(kind, i, now[i]) for kind, (before, now) in kinds.items() for i in range(len(before), len(now))]
+    return {
+        "kind": np.array([kind for kind, _, _ in rows], np.int64),
+        "id": np.array([i for _, i, _ in rows], np.int64),
+        "iri": arrow_texts([iri for _, _, iri in rows]),
+    }
+
+
+def _facts(old: Manifest, grown: Growth, free: Numbers) -> dict[str, Any]:
+    """The counts of the next snapshot, |A| among them."""
+
+    def more(table: str) -> int:
+        key = key_of(table)
+        return len(grown.added[table][key]) - (len(grown.removed[table][key]) if table in grown.removed else 0)
+
+    counts = np.zeros(len(grown.names.classes), np.int64)
+    counts[: len(old.facts["class_counts"])] = old.facts["class_counts"]
+    counts += np.bincount(grown.added["class_assertions"]["class"], minlength=len(counts))
+    if "class_assertions" in grown.removed:
+        counts -= np.bincount(grown.removed["class_assertions"]["class"], minlength=len(counts))
+    roles, data, classes = more("half_edges") // 2, more("data_assertions"), more("class_assertions")
+    complex_ = len(unique(grown.added["complex"]["ordinal"]))
+    return {
+        **old.facts,
+        "assertions": old.assertions + classes + roles + data + more("pairs") // 2 + complex_,
+        "class_assertions": old.facts["class_assertions"] + classes,
+        "role_assertions": old.facts["role_assertions"] + roles,
+        "data_assertions": old.facts["data_assertions"] + data,
+        "individuals": old.facts["individuals"] + len(grown.terms) - len(grown.vanished),
+        "class_counts": counts.tolist(),
+        "next_ordinal": free.ordinal + complex_,
+    }
+
+
+def _grown_table(store: Store, name: str, added: Columns | None, removed: Columns | None) -> TableVersion:
+    """The table ``name`` with rows ``added`` and ``removed``. A row that was removed and comes back is no longer removed."""
+    table, version = store.table(name), store.manifest.tables[name]
+    identity = IDENTITY[name]
+    gone = table.removed
+    before = len(gone[key_of(name)])
+    if added is not None and len(added[key_of(name)]) and before:
+        back = contained([added[c] for c in identity], [gone[c] for c in identity])
+        still = ~contained([gone[c] for c in identity], [added[c] for c in identity])
+        added = {c: take(column, np.flatnonzero(~back)) for c, column in added.items()}
+        gone = {c: column[still] for c, column in gone.items()}
+    if removed is not None and len(removed[key_of(name)]):
+        gone = concatenate([gone, {c: removed[c] for c in identity}], gone)
+    if added is not None and len(added[key_of(name)]):
+        part = append_part(store.path, name, dict(array_table(key_of(name), added).columns))
+        version = TableVersion(part.version, (*version.files, *part.files), version.removed)
+    if len(gone[key_of(name)]) != before or (removed is not None and len(removed[key_of(name)])):
+        version = replace(version, removed=_write_removed(store.path, name, gone) if len(gone[key_of(name)]) else None)
+    rows = sum(file.rows for file in version.files)
+    if len(version.files) > MOST_FILES or (version.removed and version.removed.rows > MOST_REMOVED * rows):
+        return _as_one(store, name, version)
+    return version
+
+
+def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """The rows of a table's ``version`` in one file."""
+    if len(version.files) < 2 and version.removed is None and all(file.sha256 and file.lookup_digest for file in version.files):
+        return version
+    rows = store.table_of(name, version).all()
+    return write_table(store.path, name, dict(array_table(key_of(name), rows).columns))
+
+
+def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up file. One that is to be written anew
+    has one digest, or none.
+
+    Raises: StoreError if neither is, or they differ.
+    """
+    return replace(version, files=tuple(_sound_file(store, name, file) for file in version.files))
+
+
+def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:
+    plain = replace(file, lookup=0, lookup_digest="")
+    try:
+        verify_lookup(store.path, file, name)
+    except StoreError:
+        verify(store.path, file)
+        return plain
+    try:
+        verify(store.path, file)
+    except StoreError:
+        if not file.lookup_digest:
+            raise
+        return replace(file, sha256="")
+    if file.lookup and not file.lookup_digest:
+        rows, as_looked_up = (store.table_of(name, TableVersion(0, (known,))).all() for known in (plain, file))
+        if any(rows[column].tolist() != as_looked_up[column].tolist() for column in rows):
+            raise damaged(store.path / file.path, "its look-up file says otherwise, and one of the two is wrong")
+    return file
+
+
+def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
+    path = f"{REMOVED}/{name}-{uuid.uuid4().hex}.parquet"
+    columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
+    with placed(store, path) as temporary:
+        pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
+    return described(store, path, len(rows[key_of(name)]))
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

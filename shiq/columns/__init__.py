@@ -1,0 +1,1 @@
+"""Assertions as columns: arrays, the rows of an ABox, texts."""

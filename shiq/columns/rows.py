@@ -1,0 +1,80 @@
+"""The rows that an ABox has in each table of assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shiq.abox import ABox, individuals_of
+from shiq.columns.arrays import Columns, Ints
+from shiq.model import Assertion
+
+#: Kinds of pairs; + 1 where the node was named second.
+SAME, DIFFERENT = 0, 2
+
+#: The columns that say which assertion a row is. All tables are keyed by ``node``; a role is 2·(number of its property), + 1 for
+#: the inverse; role assertions and pairs have a row at either end.
+ROW_COLUMNS: dict[str, tuple[str, ...]] = {
+    "class_assertions": ("node", "class"),
+    "half_edges": ("node", "role", "neighbour"),
+    "data_assertions": ("node", "property", "literal"),
+    "pairs": ("node", "kind", "neighbour"),
+    "complex": ("node", "ordinal"),
+}
+
+#: The columns, of any table, that hold nodes.
+NODES = ("node", "neighbour", "element", "member", "group")
+
+
+def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
+    """The rows of ``abox`` but for the complex ones; individuals and literals numbered as given, names as they are."""
+    subject, object_ = node[np.asarray(abox.role_subject)], node[np.asarray(abox.role_object)]
+    role = np.asarray(abox.role_name) * 2
+    named = np.array([*abox.same, *abox.different], np.int64).reshape(-1, 2)
+    first, second = node[named[:, 0]], node[named[:, 1]]
+    kind = np.repeat(np.array([SAME, DIFFERENT], np.int64), [len(abox.same), len(abox.different)])
+    return {
+        "class_assertions": {"node": node[np.asarray(abox.class_subject)], "class": np.asarray(abox.class_name)},
+        "half_edges": both_ends(subject, "role", role, object_),
+        "data_assertions": {
+            "node": node[np.asarray(abox.data_subject)],
+            "property": np.asarray(abox.data_name),
+            "literal": literal[np.asarray(abox.data_literal)],
+        },
+        "pairs": both_ends(first, "kind", kind, second),
+    }
+
+
+def both_ends(subject: Ints, name: str, code: Ints, object: Ints) -> Columns:
+    """A row from the subject with ``code``, and one from the object with ``code`` + 1."""
+    return {
+        "node": np.concatenate([subject, object]),
+        name: np.concatenate([code, code + 1]),
+        "neighbour": np.concatenate([object, subject]),
+    }
+
+
+def complex_rows(assertions: Sequence[Assertion], node: Mapping[str, int], first: int = 0) -> Columns:
+    """A row for each individual of each assertion; ordinals from ``first`` on."""
+    rows = [(node[i], first + k) for k, a in enumerate(assertions) for i in dict.fromkeys(individuals_of(a))]
+    found = np.array(rows, np.int64).reshape(-1, 2)
+    return {"node": found[:, 0], "ordinal": found[:, 1]}
+
+
+def positions_of(abox: ABox) -> dict[str, int]:
+    """Each individual of ``abox`` by its term; empty where no complex assertion asks for it."""
+    return {term: i for i, term in enumerate(abox.individuals)} if abox.complex else {}
+
+
+def mentioned(abox: ABox) -> Ints:
+    """The positions of the individuals that some assertion of ``abox`` mentions, ascending."""
+    where = positions_of(abox)
+    used = np.zeros(len(abox.individuals), np.bool_)
+    for column in (abox.class_subject, abox.role_subject, abox.role_object, abox.data_subject):
+        used[np.asarray(column)] = True
+    for pair in (*abox.same, *abox.different):
+        used[list(pair)] = True
+    for assertion in abox.complex:
+        used[[where[i] for i in individuals_of(assertion)]] = True
+    return np.flatnonzero(used)

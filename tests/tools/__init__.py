@@ -1,0 +1,1 @@
+"""Tools of the tests: random ontologies, differential tests, benchmarks."""
