@@ -20,14 +20,14 @@ from itertools import islice
 import numpy as np
 
 from abox_ops.clausal.columns import Clausal, Found
-from abox_ops.elements.base import Base, LessBase, Names, StoreBase, array_base
+from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.touched import Touched, touched_by
 from abox_ops.elements.union_view import Whole, batch_of, split
 from abox_ops.elements.vocabulary import name_of
 from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
 from abox_ops.index.columns import Index, alone, build_index, stored_index, vocabulary_of
 from abox_ops.index.deletion import index_without
+from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.certificate_columns import Certified, certified
@@ -35,9 +35,9 @@ from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
 from abox_ops.published.columns import Published, everything
-from jobs.store import Store
 from shiq.abox import ABox
 from shiq.columns.arrays import Columns, Ints, array_table, contained, unique
+from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, SubClassOf, TBox
@@ -63,7 +63,7 @@ class LocalKnowledgeBase:
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
-    def from_store(cls, store: Store, tbox: TBox | None = None) -> LocalKnowledgeBase:
+    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> LocalKnowledgeBase:
         """Opens the snapshot of ``store``; ``tbox``: instead of its own, with the same clauses."""
         return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from abox_ops.clausal.kept import kept_assertions
 from abox_ops.clausal.reference import Closure, clausal, told_labels
+from abox_ops.elements.base import StoredSnapshot
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.elements.vocabulary import name_of, vocabulary
@@ -21,7 +22,6 @@ from abox_ops.patch.reference import Patch, Patching
 from abox_ops.patch.widening import patched
 from abox_ops.published.everything import everything
 from abox_ops.published.reference import definition7
-from jobs.store.read import Store
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
@@ -129,7 +129,7 @@ class MemoryKnowledgeBase:
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     @classmethod
-    def from_store(cls, store: Store, tbox: TBox | None = None) -> MemoryKnowledgeBase:
+    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> MemoryKnowledgeBase:
         """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the same clauses."""
         return cls.build(tbox or store.tbox, store.export())
 

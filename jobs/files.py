@@ -14,6 +14,8 @@ from typing import Any, Final
 from shiq.errors import OperationalError
 
 _IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
+#: What is added to the name of a file for the one beside it that says why.
+WHY: Final = ".why.json"
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

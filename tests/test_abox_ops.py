@@ -8,12 +8,13 @@ from itertools import permutations
 import pytest
 
 from abox_ops.conflicts.shrink import shrink
-from abox_ops.counting.reference import Counts, Needs
+from abox_ops.counting.reference import Counts
 from abox_ops.elements.normal import definitions, normalise
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.irrelevance import Irrelevance
+from abox_ops.labels.needs import Needs
 from abox_ops.modules.components import Kept, modules
 from abox_ops.modules.shapes import Shapes
 from abox_ops.published.parts import m_part, u_part

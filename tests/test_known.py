@@ -13,8 +13,8 @@ import pytest
 from test_gate import PREFIX, a, run, t
 
 from abox_ops.modules.decide import Decider
-from jobs.gate.alike import hitting_set
-from jobs.gate.known import set_aside_known
+from jobs.repair.alike import hitting_set
+from jobs.repair.known_conflicts import set_aside_known
 from jobs.store import open_store
 from shiq.abox import ABox
 from shiq.check import certify

@@ -25,10 +25,11 @@ from jobs.store.lock import writing as holding_the_lock
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
-from jobs.store.schema import ALWAYS, ROW_GROUP, term_hash
+from jobs.store.schema import ALWAYS, ROW_GROUP
 from jobs.store.upkeep import build as building
 from jobs.store.upkeep import commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
+from shiq.columns.hashes import term_hash
 from shiq.errors import StoreError
 from shiq.model import (
     XSD,

@@ -10,8 +10,8 @@ import numpy as np
 
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.pulled_in import PulledIn
-from abox_ops.elements.touched import Touched
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, combinations

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from abox_ops.counting.reference import Counts, Needs
+from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
 from abox_ops.labels.irrelevance import Irrelevance
+from abox_ops.labels.needs import Needs
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.modules.components import Kept
 from abox_ops.told.reference import saturate

@@ -8,40 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from abox_ops.labels.numbered import Bools
-from jobs.store import Store
 from shiq.abox import ABox, Interner
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, distinct, is_in, take, unique, without
+from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
 from shiq.columns.strings import are_strings, are_strings_in
-from shiq.model import Assertion, Literal
+from shiq.model import Assertion, Literal, TBox
 from shiq.model_json import decode
 
 FRESH = 1 << 48
-
-
-@dataclass
-class Names:
-    """Class and property names by number; a role is 2·(number of its property), + 1 for the inverse."""
-
-    classes: Interner[str] = field(default_factory=Interner)
-    object_properties: Interner[str] = field(default_factory=Interner)
-    data_properties: Interner[str] = field(default_factory=Interner)
-
-    def sizes(self) -> tuple[int, ...]:
-        return len(self.classes), len(self.object_properties), len(self.data_properties)
-
-    def values(self) -> tuple[list[str], ...]:
-        return self.classes.values, self.object_properties.values, self.data_properties.values
-
-    def copy(self) -> Names:
-        return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())
 
 
 class Base(Protocol):
@@ -151,11 +133,50 @@ def _rank(count: int, order: Ints) -> Ints:
 # --- in a store ------------------------------------------------------------------------------------
 
 
+class StoredTable(Table, Protocol):
+    """A table of a store."""
+
+    def all(self) -> Columns:
+        """Every row, sorted by key."""
+
+
+class StoredSnapshot(Protocol):
+    """A snapshot of a store: its TBox, its tables by name, its dictionaries, and what its index says beside its tables."""
+
+    @property
+    def tbox(self) -> TBox: ...
+
+    @property
+    def classes(self) -> list[str]: ...
+
+    @property
+    def object_properties(self) -> list[str]: ...
+
+    @property
+    def data_properties(self) -> list[str]: ...
+
+    @property
+    def index_document(self) -> dict[str, Any]: ...
+
+    @property
+    def is_completed(self) -> bool: ...
+
+    @property
+    def class_counts(self) -> Ints: ...
+
+    def __len__(self) -> int: ...
+    def table(self, name: str) -> StoredTable: ...
+    def nodes_of(self, terms: Sequence[str]) -> Ints: ...
+    def terms_of(self, nodes: Ints) -> list[str]: ...
+    def literals_of(self, literals: Ints) -> list[Literal]: ...
+    def export(self) -> Iterator[Assertion]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class StoreBase:
-    """The snapshot of an open store."""
+    """A snapshot of a store, as a base."""
 
-    store: Store
+    store: StoredSnapshot
 
     @cached_property
     def names(self) -> Names:
@@ -192,7 +213,7 @@ class StoreBase:
         return [decode(json.loads(value)) for value in rows["value"].to_pylist()]
 
     def class_counts(self) -> Ints:
-        return np.array(self.store.manifest.facts["class_counts"], np.int64)
+        return self.store.class_counts
 
 
 # --- less deletions --------------------------------------------------------------------------------

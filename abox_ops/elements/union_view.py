@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH, Base, Names
+from abox_ops.elements.base import FRESH, Base
 from abox_ops.labels.numbered import Bools
-from jobs.store.schema import literal_hash
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, array_table, contained, positions, unique
+from shiq.columns.hashes import literal_hash
+from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
 from shiq.columns.strings import are_strings
 from shiq.model import (

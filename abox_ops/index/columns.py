@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from abox_ops.counting.columns import Counts
-from abox_ops.elements.base import Base, Names, StoreBase
+from abox_ops.elements.base import Base, StoreBase
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.partition import Grouping, components, grouping
@@ -19,6 +19,7 @@ from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
+from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS, SAME
 from shiq.model import (
     Assertion,

@@ -7,15 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from abox_ops.counting.reference import Needs
-from abox_ops.elements.base import Names
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace
 from abox_ops.labels.completion import Completions
 from abox_ops.labels.data import DataView
+from abox_ops.labels.needs import Needs
 from abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
 from abox_ops.labels.residuals import Residuals
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.names import Names
 from shiq.columns.strings import STRING, are_strings
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.datatypes.datatype_map import TYPES

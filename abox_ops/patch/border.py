@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from abox_ops.counting.reference import Counting, Counts, Needs, below_role
+from abox_ops.counting.reference import Counting, Counts, below_role
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from abox_ops.labels.needs import Needs
 from abox_ops.patch.outside import OutsideCompletion
 from shiq.clause import AtLeast, ClausalTBox
 from shiq.roles import Role

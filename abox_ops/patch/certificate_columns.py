@@ -11,9 +11,9 @@ from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.elements.base import Base
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import Grouping, components, grouping
-from abox_ops.elements.touched import Touched
 from abox_ops.engine import Decide
 from abox_ops.index.columns import Index, alone
+from abox_ops.index.touched import Touched
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Named, Patch

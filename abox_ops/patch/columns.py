@@ -16,9 +16,9 @@ from abox_ops.counting.fine_columns import CountingView, FineCounts
 from abox_ops.counting.remembered import Remembered
 from abox_ops.elements.columns import Graph, flag_of, flags, longer
 from abox_ops.elements.pulled_in import ROLES, code_of
-from abox_ops.elements.touched import Touched
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import clashes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH, Base, Names, OverBase, StoreBase
+from abox_ops.elements.base import FRESH, Base, OverBase, StoreBase
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import Grouping, PatchedGrouping, of_several
 from abox_ops.elements.union_view import Whole
@@ -23,6 +23,7 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.renewal import Renamed, renewed
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, unique
+from shiq.columns.names import Names
 from shiq.columns.rows import NODES, ROW_COLUMNS
 from shiq.model import Literal
 

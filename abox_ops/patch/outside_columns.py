@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH
+from abox_ops.elements.base import FRESH, StoredSnapshot
 from abox_ops.elements.partition import Grouping, PatchedGrouping
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.completion import Completions
 from abox_ops.labels.numbered import Bools, by_distinct
-from jobs.store import Store
 from shiq.columns.arrays import Ints, Table, distinct, is_in, positions, unique, without
 
 _NONE = np.zeros(0, np.int64)
@@ -111,7 +110,7 @@ def _lifted(grouping: Grouping, lost: Ints, left: Ints, origin: Ints) -> Patched
     return PatchedGrouping(grouping.by_member, grouping.by_group, members[order], least[which[order]])
 
 
-def stored_completion(index: Index, store: Store) -> OutsideCompletion | None:
+def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion | None:
     """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too; None if there is none."""
     if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
         return None

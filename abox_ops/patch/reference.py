@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from abox_ops.clausal.reference import Closure
-from abox_ops.counting.reference import Counting, Counts, Needs
+from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph, SettledGraph
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
 from abox_ops.labels.completion import Completions
 from abox_ops.labels.data import DataView
 from abox_ops.labels.irrelevance import Irrelevance
+from abox_ops.labels.needs import Needs
 from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
 from abox_ops.modules.components import Kept, modules

@@ -8,8 +8,8 @@ import numpy as np
 from abox_ops.clausal.columns import Found
 from abox_ops.clausal.open_assertions import data_rows
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.touched import Touched
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.labels.seen import below, seen_roles

@@ -31,7 +31,7 @@ from jobs.checking.inputs import (
     vocabulary_of,
     well_typed,
 )
-from jobs.checking.options import AUTO, BUILDERS, ENGINES, STORE, Clock, Options, begun, load
+from jobs.checking.options import AUTO, BUILDERS, STORE, Clock, Options, begun, engine_named, load
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.clause import ClausalTBox
@@ -134,7 +134,7 @@ def _something_at_all(
 ) -> Result:
     """Where there is no individual: whether there can be one, since no domain is empty."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
-    empty = load(ENGINES["memory"]).build(ontology.tbox, ABox())
+    empty = engine_named("memory").build(ontology.tbox, ABox())
     certificate = {"verdict": Verdict.CONSISTENT.value}
     base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
     plain = replace(options, criterion="none", engine="memory")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
+from jobs.known import read_known
 from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.known import Known
@@ -20,16 +21,15 @@ from shiq.verdict import KINDS, UNINTERPRETED
 if TYPE_CHECKING:
     from shiq.result import Result
 
-#: Engines by name: where they are found when they are asked for.
-ENGINES: Mapping[str, str] = {
-    "local": "abox_ops.local:LocalKnowledgeBase",
-    "memory": "abox_ops.memory:MemoryKnowledgeBase",
+#: The engines by name.
+ENGINES = ("local", "memory", "spark", "graphframes")
+_FAR: Mapping[str, str] = {
     "spark": "jobs.spark.engine:SparkKnowledgeBase",
     "graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase",
 }
 
 #: Engines whose work is done elsewhere, where nothing can be stopped in its midst.
-ELSEWHERE = frozenset({"spark", "graphframes"})
+ELSEWHERE = frozenset(_FAR)
 
 #: The criterion that looks at least of those to be had.
 AUTO = "auto"
@@ -43,9 +43,6 @@ OUTSIDE = (ASK, "undetermined")
 
 #: What reads and writes stores.
 STORE = "jobs.store.upkeep"
-
-#: What reads a file of known leftovers.
-KNOWN = "jobs.known:read_known"
 
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
@@ -129,8 +126,7 @@ def known_of(value: Known | str | Path | None) -> Known:
     """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
     if value is None or isinstance(value, Known):
         return value or Known()
-    found: Known = load(KNOWN)(Path(value))
-    return found
+    return read_known(Path(value))
 
 
 def _known(value: str, among: Iterable[str], what: str) -> None:
@@ -148,9 +144,22 @@ def load(target: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
+def engine_named(name: str) -> Any:
+    """The knowledge bases of an engine of `ENGINES`; nothing of the other ones is loaded."""
+    if name == "local":
+        from abox_ops.local import LocalKnowledgeBase
+
+        return LocalKnowledgeBase
+    if name == "memory":
+        from abox_ops.memory import MemoryKnowledgeBase
+
+        return MemoryKnowledgeBase
+    return load(_FAR[name])
+
+
 def begun(options: Options) -> Any:
     """What opens knowledge bases of the engine that is asked for; an engine with a session begins it where ``options`` say."""
-    engine = load(ENGINES[options.engine])
+    engine = engine_named(options.engine)
     if hasattr(engine, "begin"):
         engine.begin(options.master)
     return engine

@@ -24,7 +24,7 @@ from jobs.checking.deciding import (
     unmatched_deletions,
 )
 from jobs.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
-from jobs.checking.options import ELSEWHERE, ENGINES, STORE, Clock, Options, begun, load, settings_of
+from jobs.checking.options import ELSEWHERE, STORE, Clock, Options, begun, engine_named, load, settings_of
 from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
 from shiq.errors import StoreError
@@ -222,7 +222,7 @@ class Session:
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
             given = (self._store,) if tbox is None else (self._store, tbox)
-            self._knowledge_bases[key] = load(ENGINES[engine]).from_store(*given)
+            self._knowledge_bases[key] = engine_named(engine).from_store(*given)
         return self._knowledge_bases[key]
 
     def _renew(self) -> None:

@@ -42,7 +42,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
     asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
-    from jobs.gate.known import Repairing
+    from jobs.repair.known_conflicts import Repairing
     from jobs.text.gates import known_text
     from shiq.verdict import EXIT_CODES, Verdict
 

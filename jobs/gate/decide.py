@@ -27,9 +27,9 @@ from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, Set
 from jobs.gate.identities import Identity, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
 from jobs.gate.mending import Mending, mended
-from jobs.gate.undecided import OfAnAddSet, undecided_insertions
 from jobs.gate.waivers import Policy
 from jobs.progress import renaming
+from jobs.repair.undecided import OfAnAddSet, undecided_insertions
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from jobs.gate.gated import SetAside
 from jobs.gate.lines import Line, Triple
-from jobs.gate.undecided import ranges_of
+from jobs.repair.undecided import ranges_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import (

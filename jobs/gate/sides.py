@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from jobs.files import is_device, json_text, naming, replace_file
+from jobs.files import WHY, is_device, json_text, naming, replace_file
 from jobs.gate.gated import Gated
 from jobs.gate.lines import Line, bare_name, text_of
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
-WHY = ".why.json"
 _Files: TypeAlias = dict[Path, bytes]
 
 

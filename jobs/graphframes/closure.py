@@ -9,8 +9,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.elements.touched import Touched
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import Label
 from abox_ops.labels.seen import below, seen_roles
 from jobs.graphframes.counting import as_frame, merge_classes

@@ -13,9 +13,10 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.counting.reference import Counts, Needs
+from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label
+from abox_ops.labels.needs import Needs
 from jobs.graphframes.frames import collected, frame, settled
 from jobs.graphframes.rules import Rules, label_of
 from jobs.graphframes.world import World

@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.clausal.columns import Found
-from abox_ops.elements.base import StoreBase, array_base
+from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.touched import Touched, touched_by
 from abox_ops.elements.union_view import Whole
 from abox_ops.engine import Certain, Decide, unheard
 from abox_ops.index.columns import Index, stored_index
+from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
@@ -38,7 +38,6 @@ from jobs.graphframes.patching import MessagePatch
 from jobs.graphframes.published import published
 from jobs.graphframes.rules import label_text
 from jobs.graphframes.world import World
-from jobs.store import Store
 from shiq.abox import ABox
 from shiq.columns.arrays import Ints, is_in, unique
 from shiq.model import Class, SubClassOf, TBox
@@ -80,7 +79,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
-    def from_store(cls, store: Store, tbox: TBox | None = None) -> GraphFramesKnowledgeBase:
+    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> GraphFramesKnowledgeBase:
         """Opens the snapshot of ``store`` with the told literals that it holds; ``tbox``: see `LocalKnowledgeBase.from_store`."""
         session()
         return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))

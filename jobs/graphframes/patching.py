@@ -10,8 +10,8 @@ import numpy as np
 from pyspark.sql import functions as F
 
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.touched import Touched
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
 from abox_ops.labels.columns import Calculus
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion

@@ -13,9 +13,9 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.elements.touched import Touched
 from abox_ops.elements.union_view import Whole
 from abox_ops.index.columns import Index, alone
+from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import Label, join
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.seen import below, seen_roles

@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 
 import shiq
 from abox_ops.conflicts.identities import Identity
-from abox_ops.elements.base import Names
 from abox_ops.engine import MODEL
 from abox_ops.index.columns import vocabulary_of
 from abox_ops.local import LocalKnowledgeBase
@@ -33,6 +32,7 @@ from jobs.spark.reading import BatchRows
 from jobs.spark.reasoners import Asking
 from jobs.spark.rounds import grouped, meeting, range_width, united
 from jobs.spark.worker import StoreKey
+from shiq.columns.names import Names
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
 from shiq.model_json import decode, encode
 from shiq.ntriples import assertion_lines

@@ -10,8 +10,8 @@ from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import Whole
 from abox_ops.labels.columns import Calculus
-from jobs.store.schema import term_hash
 from shiq.columns.arrays import Ints
+from shiq.columns.hashes import term_hash
 
 
 def element_names(graph: Graph, whole: Whole) -> Ints:

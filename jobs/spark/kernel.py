@@ -53,8 +53,8 @@ from abox_ops.clausal.columns import Clausal, Found
 from abox_ops.conflicts.identities import Identity, identities
 from abox_ops.counting.columns import Counts
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.touched import touched_by
 from abox_ops.engine import MODEL, NamedModule
+from abox_ops.index.touched import touched_by
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet

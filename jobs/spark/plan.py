@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abox_ops.elements.base import Base, Names, OverBase
+from abox_ops.elements.base import Base, OverBase
 from abox_ops.elements.union_view import Whole, batch_of, split
 from abox_ops.index.columns import Extra, Index
 from abox_ops.labels.columns import Calculus
@@ -16,6 +16,7 @@ from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey, kept, opened_store
 from shiq.abox import ABox, Interner
 from shiq.columns.arrays import Ints, array_table
+from shiq.columns.names import Names
 from simplify import SimplifiedTBox, simplify
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from jobs.store.schema import literal_text, term_hash
 from shiq.columns.arrays import Ints, arrow_texts, distinct, numpy_ints
+from shiq.columns.hashes import literal_text, term_hash
 from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.

@@ -17,20 +17,12 @@ from jobs.store.files import DAMAGED, damaged, read_json
 from jobs.store.left_out import read_left_out
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
-from jobs.store.schema import (
-    COMPLETION,
-    IDENTITY,
-    KIND_CLASS,
-    KIND_DATA_PROPERTY,
-    KIND_OBJECT_PROPERTY,
-    SCHEMAS,
-    key_of,
-    term_hash,
-)
+from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, SCHEMAS, key_of
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from shiq.aside import Aside
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
+from shiq.columns.hashes import term_hash
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.errors import StoreError
 from shiq.model import (
@@ -234,6 +226,11 @@ class Store:
     def is_completed(self) -> bool:
         """Whether the store holds the certified completion of what it holds."""
         return set(COMPLETION) <= set(self.manifest.tables)
+
+    @property
+    def class_counts(self) -> Ints:
+        """How many assertions each class name has."""
+        return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
         """Some version of a table."""

@@ -30,12 +30,11 @@ What the model that certified A says beyond that (`abox_ops.patch.outside_column
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +46,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
 from jobs.store.manifest import TABLES, TableVersion
-from shiq.columns.arrays import Columns, Ints, arrow_ints
-from shiq.model import Literal
+from shiq.columns.arrays import Columns, arrow_ints
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384
@@ -95,22 +93,6 @@ IDENTITY: dict[str, tuple[str, ...]] = {
 def key_of(table: str) -> str:
     """The column by which ``table`` is sorted."""
     return str(SCHEMAS[table].names[0])
-
-
-def term_hash(terms: Iterable[str]) -> Ints:
-    """The first 64 bits of the BLAKE2b digest of each term, as signed little-endian integers."""
-    blake2b = hashlib.blake2b
-    return np.frombuffer(b"".join([blake2b(term.encode(), digest_size=8).digest() for term in terms]), "<i8").astype(np.int64)
-
-
-def literal_hash(literals: Iterable[Literal]) -> Ints:
-    """`term_hash` of the `literal_text` of each."""
-    return term_hash(map(literal_text, literals))
-
-
-def literal_text(literal: Literal) -> str:
-    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered and hashed by."""
-    return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"
 
 
 def write_table(store: Path, name: str, columns: Columns) -> TableVersion:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.clausal.columns import Clausal
-from abox_ops.elements.base import FRESH, LessBase, Names
+from abox_ops.elements.base import FRESH, LessBase
 from abox_ops.elements.partition import components, of_several
 from abox_ops.elements.union_view import Whole
 from abox_ops.index.columns import Index
@@ -23,6 +23,7 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import Renamed, Renewal, renewed
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, unique, without
+from shiq.columns.names import Names
 from shiq.columns.rows import NODES, ROW_COLUMNS, SAME
 from shiq.model import Assertion, Literal
 from shiq.roles import Role

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobs.gate import REFUSED, WITH_THE_BATCH, Gated, SetAside
-from jobs.gate.known import Known
 from jobs.gate.waivers import INFO, Judgement
+from jobs.repair.known_conflicts import Known
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
 from shiq.amounts import count
 

@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from abox_ops.elements.base import Names
 from abox_ops.elements.columns import NameLiteral
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.partition import Grouping, grouping
@@ -60,6 +59,7 @@ from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
 from shiq.columns.arrays import Columns, array_table
+from shiq.columns.names import Names
 from shiq.columns.rows import DIFFERENT, SAME, both_ends, complex_rows
 from shiq.errors import OperationalError
 from shiq.left_out import of_summaries

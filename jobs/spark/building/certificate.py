@@ -25,8 +25,8 @@ from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import StoreBase
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.partition import components
-from abox_ops.elements.touched import touched_by
 from abox_ops.index.columns import Index, alone
+from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import Label
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.shapes import Shapes

@@ -22,10 +22,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.gate.parts import without
 from jobs.spark.building.files import placed, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, abox_of
+from shiq.abox_parts import without
 from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.formats import Format

@@ -23,8 +23,8 @@ from jobs.spark.building.files import joined, load, run, save, slices
 from jobs.spark.building.reading import Read
 from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
-from jobs.store.schema import term_hash
 from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.hashes import term_hash
 
 #: So many ties (from both ends) are left to one task.
 FINISH = 1 << 22

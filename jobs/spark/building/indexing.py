@@ -18,7 +18,7 @@ from jobs.checking.certifying import Repair
 from jobs.checking.deciding import OpenedDecider, close_decider, new_decider
 from jobs.checking.inputs import catalog_of, empty_tbox
 from jobs.checking.options import AUTO, Options
-from jobs.gate.known import nearby
+from jobs.repair.known_conflicts import nearby
 from jobs.spark.auditing import examine
 from jobs.spark.building.build import Built, Settings, build
 from jobs.spark.building.reading import Read

@@ -74,11 +74,14 @@ def _grouping(store: Store, name: str) -> Grouping:
 
 def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     """The elements whose least node is in range ``i``."""
-    table = base.store.table("elements")
+    store = base.store
+    if not isinstance(store, Store):
+        raise TypeError(store)
+    table = store.table("elements")
     name = ranges.file(i)
     for file in table.version.files:
         if file.path.endswith(name):
-            found: Ints = pq.read_table(base.store.path / file.path, columns=["element"])["element"].to_numpy()
+            found: Ints = pq.read_table(store.path / file.path, columns=["element"])["element"].to_numpy()
             return found
     return np.zeros(0, np.int64)
 

@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from abox_ops.elements.base import Names
 from abox_ops.elements.columns import NameLiteral, flags
 from abox_ops.elements.partition import components
 from abox_ops.index.columns import Extra
@@ -39,6 +38,7 @@ from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
+from shiq.columns.names import Names
 from shiq.model import Literal, TBox
 from simplify import simplify
 

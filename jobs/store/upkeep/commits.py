@@ -43,8 +43,6 @@ from jobs.store.schema import (
     KIND_OBJECT_PROPERTY,
     append_part,
     key_of,
-    literal_hash,
-    term_hash,
     write_table,
 )
 from jobs.store.snapshot_delta import Growth, Numbers, growth
@@ -55,6 +53,7 @@ from jobs.store.write import aside_document, issued, succeed, unchanged, write_d
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.columns.arrays import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
+from shiq.columns.hashes import literal_hash, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import encode
 from shiq.ntriples import assertion_lines

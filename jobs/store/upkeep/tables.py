@@ -14,9 +14,10 @@ from abox_ops.index.columns import Index
 from abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
 from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.numbering import literal_ids, local_rank, spread
-from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, literal_hash, term_hash
+from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox
 from shiq.columns.arrays import Column, Columns, Ints, Table, arrow_texts
+from shiq.columns.hashes import literal_hash, term_hash
 from shiq.columns.rows import NODES, mentioned
 from shiq.model_json import encode
 

@@ -28,14 +28,13 @@ from abox_ops.engine import AddSet, KnowledgeBase, NamedModule
 from abox_ops.labels.calculus import LabelSpace
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import asked, positions
-from jobs.checking.options import ENGINES, load
-from jobs.files import json_text, write_whole
-from jobs.gate.alike import hitting_set, matches, predicates, renamed
-from jobs.gate.parts import FAMILIES, chosen, rows_on, used, without
-from jobs.gate.sides import WHY
-from jobs.gate.undecided import open_values
+from jobs.checking.options import engine_named
+from jobs.files import WHY, json_text, write_whole
+from jobs.repair.alike import hitting_set, matches, predicates, renamed
+from jobs.repair.undecided import open_values
 from jobs.store import tbox_hash
 from shiq.abox import ABox, abox_of
+from shiq.abox_parts import FAMILIES, chosen, rows_on, used, without
 from shiq.aside import UNDECIDED, Aside
 from shiq.conflict import Conflict
 from shiq.explanation import Explained, Group
@@ -171,7 +170,7 @@ class _Search:
 
     @cached_property
     def empty(self) -> KnowledgeBase:
-        found: KnowledgeBase = load(ENGINES["local"]).build(self.ontology.tbox, ABox())
+        found: KnowledgeBase = engine_named("local").build(self.ontology.tbox, ABox())
         return found
 
     def run(self, abox: ABox) -> Known:

@@ -1,0 +1,36 @@
+"""Needs: which ≥k R.D may have to be met at an element, by its label (THEORY.md 2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from abox_ops.labels.calculus import Label, LabelSpace
+from shiq.bits import bits
+from shiq.clause import AtLeast
+
+
+@dataclass
+class Needs:
+    """The ≥k R.D that may have to be met at an element, by label, memoised."""
+
+    space: LabelSpace
+
+    def __post_init__(self) -> None:
+        self._needed: dict[Label, tuple[AtLeast, ...]] = {}
+        names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
+        self.heads: list[tuple[int, int, int]] = []
+        at_least = sum(1 << i for i in self.space.at_least)
+        for c in self.space.compiled:
+            for i in bits(c.head & at_least):
+                self.heads.append((i, c.body, c.head & names))
+
+    def needed(self, label: Label) -> tuple[AtLeast, ...]:
+        """≥k R.D told at ``label``, or in the head of a clause without a body name negated or a head name told there."""
+        found = self._needed.get(label)
+        if found is None:
+            positive, negative = label
+            ids = {i for i, body, names in self.heads if not body & negative and not names & positive} | {
+                i for i in self.space.at_least if positive >> i & 1
+            }
+            found = self._needed[label] = tuple(self.space.at_least[i] for i in sorted(ids))
+        return found
