@@ -25,24 +25,12 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.modules.components import Kept
 from abox_ops.modules.named import NamedModules
 from abox_ops.patch.columns import Patch
+from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import Columns, Ints, contained, distinct, is_in, row_codes, unique, without
 from shiq.columns.rows import SAME
 from shiq.functional.writer import axiom_text
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeObjectPropertyAssertion,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.rdf.vocabulary import local_name
 from shiq.reasoner.protocol import Module
 from shiq.result import PulledIn
@@ -65,7 +53,7 @@ class LocalAddSet:
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
-    _inserted: dict[str, frozenset[Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
+    _inserted: dict[str, frozenset[owl.Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -233,7 +221,7 @@ class LocalAddSet:
                 values.sort(key=repr if i > 2 else None)
         return parts
 
-    def _kept_data(self) -> set[tuple[int, str, Literal]]:
+    def _kept_data(self) -> set[tuple[int, str, owl.Literal]]:
         rows, names = self.found.data, self.calculus.names.data_properties.values
         values = self.whole.literals_of(rows["literal"])
         return {(e, names[p], value) for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)}
@@ -268,7 +256,7 @@ class LocalAddSet:
         for element, node, assertion in graph.asserted_complex:
             if seen[graph.rep[element]]:
                 match assertion:
-                    case NegativeObjectPropertyAssertion(_, first, second):
+                    case owl.NegativeObjectPropertyAssertion(_, first, second):
                         mine = self.whole.terms_of(np.array([node]))[0] == first
                         other = graph.elements_of(self.whole.nodes_of([second]))[0]
                         count += bool(mine and other < len(seen) and seen[other])
@@ -290,7 +278,7 @@ class LocalAddSet:
         asserted |= {(int(graph.rep[e]), *literal) for e, literal, _ in graph.rare.literals}
         return [remedy for remedy in self.found.remedies if remedy not in asserted]
 
-    def kept(self) -> Iterator[Assertion]:
+    def kept(self) -> Iterator[owl.Assertion]:
         """See `abox_ops.clausal.kept.kept_assertions`."""
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
@@ -318,40 +306,40 @@ class LocalAddSet:
 
     # --- individuals -------------------------------------------------------------------------------
 
-    def about(self, individual: str) -> Sequence[Assertion]:
+    def about(self, individual: str) -> Sequence[owl.Assertion]:
         """See `abox_ops.engine.AddSet.about`."""
         return self.about_all([individual])[individual]
 
-    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[owl.Assertion]]:
         """See `abox_ops.engine.AddSet.about_all`."""
         nodes = self.whole.nodes_of(individuals)
-        found: dict[str, list[Assertion]] = {individual: [] for individual in individuals}
+        found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
         for individual, assertion in self._about(np.unique(nodes[nodes >= 0])):
             found[individual].append(assertion)
         return {individual: sorted(assertions, key=repr) for individual, assertions in found.items()}
 
-    def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, Assertion]]:
+    def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, owl.Assertion]]:
         """(individual, assertion about it) for all ``nodes``, fetched together; those that are inserted, or the old ones too."""
         if not len(nodes):
             return
         whole, names = self.whole, self.whole.names
         rows = whole.rows_of("class_assertions", nodes, with_old=with_old)
         for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
-            yield term, ClassAssertion(Class(names.classes.values[c]), term)
+            yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
         rows = whole.rows_of("half_edges", nodes, with_old=with_old)
         for term, r, other in zip(whole.terms_of(rows["node"]), rows["role"].tolist(), whole.terms_of(rows["neighbour"])):
-            property_ = ObjectProperty(names.object_properties.values[r // 2])
+            property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
             if r % 2 == 0:
-                yield term, ObjectPropertyAssertion(property_, term, other)
+                yield term, owl.ObjectPropertyAssertion(property_, term, other)
             elif other != term:
-                yield term, ObjectPropertyAssertion(property_, other, term)
+                yield term, owl.ObjectPropertyAssertion(property_, other, term)
         rows = whole.rows_of("data_assertions", nodes, with_old=with_old)
         terms, values = whole.terms_of(rows["node"]), whole.literals_of(rows["literal"])
         for term, p, value in zip(terms, rows["property"].tolist(), values):
-            yield term, DataPropertyAssertion(DataProperty(names.data_properties.values[p]), term, value)
+            yield term, owl.DataPropertyAssertion(owl.DataProperty(names.data_properties.values[p]), term, value)
         rows = whole.rows_of("pairs", nodes, with_old=with_old)
         for term, kind, other in zip(whole.terms_of(rows["node"]), rows["kind"].tolist(), whole.terms_of(rows["neighbour"])):
-            make = SameIndividual if kind // 2 * 2 == SAME else DifferentIndividuals
+            make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
             if kind % 2 == 0:
                 yield term, make(term, other)
             elif other != term:
@@ -382,7 +370,7 @@ class LocalAddSet:
             found[i] = before[number]
         return found
 
-    def is_inserted(self, assertion: Assertion) -> bool:
+    def is_inserted(self, assertion: owl.Assertion) -> bool:
         about = individuals_of(assertion)[0]
         if about not in self._inserted:
             nodes = self.whole.nodes_of([about])

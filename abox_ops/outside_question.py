@@ -17,36 +17,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from abox_ops.elements.normal import normalise
+from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.built_in import BOTTOM, TOP, without_built_in
 from shiq.clause_axioms import role_axioms
 from shiq.functional.writer import axiom_text
-from shiq.model import (
-    NOTHING,
-    Assertion,
-    Axiom,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataProperty,
-    DataPropertyAssertion,
-    DatatypeDefinition,
-    EquivalentClasses,
-    HasKey,
-    NegativeObjectPropertyAssertion,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    ObjectPropertyExpression,
-    ObjectSomeValuesFrom,
-    ReflexiveObjectProperty,
-    SubClassOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-)
 from shiq.profile import on_simple_roles, simple_needed
 from shiq.reasoner.structure import rewritten
 from shiq.roles import RoleBox, role_of
@@ -62,7 +37,7 @@ from simplify.paths import Irregular, RolePaths, eliminate_paths
 V = TypeVar("V")
 
 #: Holds of what an IRI names, where keys have to tell.
-NAMED = Class(PREFIX + "named")
+NAMED = owl.Class(PREFIX + "named")
 
 #: Top and bottom properties go through the passes under names of their own.
 _STAND_INS = {iri: PREFIX + iri.rpartition("#")[2] for iri in TOP | BOTTOM}
@@ -74,12 +49,12 @@ class Question:
     """``weaker``: the axioms without the keys that blank nodes may be values of, where there are some: if these are
     inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are consistent so is it."""
 
-    axioms: tuple[Axiom, ...]
-    assertions: tuple[Assertion, ...]
-    weaker: tuple[Axiom, ...] | None = None
+    axioms: tuple[owl.Axiom, ...]
+    assertions: tuple[owl.Assertion, ...]
+    weaker: tuple[owl.Axiom, ...] | None = None
 
 
-def question(axioms: Sequence[Axiom], assertions: Iterable[Assertion]) -> Question:
+def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> Question:
     """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of OWL 2 DL, `UsageError` for what
     cannot be said."""
     return _Writer(axioms).question(assertions)
@@ -88,57 +63,57 @@ def question(axioms: Sequence[Axiom], assertions: Iterable[Assertion]) -> Questi
 class _Writer:
     """T, taken apart. Raises Irregular."""
 
-    def __init__(self, axioms: Sequence[Axiom]) -> None:
+    def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [rewritten(p, _standing_in) for axiom in axioms for p in without_built_in(axiom)]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
-        self.meanings: dict[Class, ClassExpression] = {}
-        self.inside: list[Axiom] = []
-        self.keys: list[HasKey] = []
-        self.beside: list[Axiom] = []
+        self.meanings: dict[owl.Class, owl.ClassExpression] = {}
+        self.inside: list[owl.Axiom] = []
+        self.keys: list[owl.HasKey] = []
+        self.beside: list[owl.Axiom] = []
         for axiom in plain:
             self._sort(on_simple_roles(axiom, self.roles))
 
-    def _sort(self, axiom: Axiom) -> None:
+    def _sort(self, axiom: owl.Axiom) -> None:
         for property, use in simple_needed(axiom):
             self._require_simple(property, use, axiom)
-        if isinstance(axiom, (*ROLE_AXIOMS.__args__, SubObjectPropertyChain)) and _uses_stand_in(axiom):
+        if isinstance(axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)) and _uses_stand_in(axiom):
             raise Irregular(f"a top or bottom property in an axiom on roles is not decided: {_text(axiom)}")
         match axiom:
-            case SubObjectPropertyChain():
+            case owl.SubObjectPropertyChain():
                 pass
-            case ReflexiveObjectProperty(property):
+            case owl.ReflexiveObjectProperty(property):
                 # The property need not be simple, and a loop must be.
-                loop = ObjectProperty(PREFIX + "loop:" + _digest(axiom))
-                self.beside += [SubObjectPropertyOf(loop, property), ReflexiveObjectProperty(loop)]
-            case HasKey():
+                loop = owl.ObjectProperty(PREFIX + "loop:" + _digest(axiom))
+                self.beside += [owl.SubObjectPropertyOf(loop, property), owl.ReflexiveObjectProperty(loop)]
+            case owl.HasKey():
                 for property in axiom.object_properties:
                     self._require_simple(property, "a role of a key, for HermiT to see it,", axiom)
                 self.keys.append(axiom)
-            case DatatypeDefinition():
+            case owl.DatatypeDefinition():
                 self.beside.append(axiom)
             case _:
                 self.inside.append(self._named(axiom))
 
-    def _require_simple(self, property: ObjectPropertyExpression, use: str, axiom: Axiom | Assertion) -> None:
+    def _require_simple(self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion) -> None:
         if not self.roles.is_simple(role_of(property)):
             raise Irregular(
                 f"{use} must be simple, but {_text(property)} is above a property chain or a transitive role "
                 f"(OWL 2 DL, section 11.2): {_text(axiom)}"
             )
 
-    def question(self, assertions: Iterable[Assertion]) -> Question:
-        said: dict[Assertion, None] = {}
-        definitions: dict[SubClassOf, None] = {}
+    def question(self, assertions: Iterable[owl.Assertion]) -> Question:
+        said: dict[owl.Assertion, None] = {}
+        definitions: dict[owl.SubClassOf, None] = {}
         individuals: dict[str, None] = {}
         for assertion in assertions:
             if self.keys:
                 individuals.update(dict.fromkeys(individuals_of(assertion)))
-            if isinstance(assertion, ClassAssertion) and not isinstance(assertion.expression, Class):
+            if isinstance(assertion, owl.ClassAssertion) and not isinstance(assertion.expression, owl.Class):
                 assertion = on_simple_roles(self._named(rewritten(assertion, _standing_in)), self.roles)
                 for property, use in simple_needed(assertion):
                     self._require_simple(property, use, assertion)
-            elif not isinstance(assertion, NegativeObjectPropertyAssertion):
+            elif not isinstance(assertion, owl.NegativeObjectPropertyAssertion):
                 said[assertion] = None
                 continue
             normal = normalise(assertion, self.roles)
@@ -149,28 +124,28 @@ class _Writer:
         if are_blank:
             named = {part for axiom in self.inside for part in parts(axiom) if isinstance(part, str)}
             named |= {i for meaning in self.meanings.values() for i in parts(meaning) if isinstance(i, str)}
-            said.update((ClassAssertion(NAMED, i), None) for i in sorted({*individuals, *named}) if not i.startswith("_:"))
+            said.update((owl.ClassAssertion(NAMED, i), None) for i in sorted({*individuals, *named}) if not i.startswith("_:"))
         doubtful = [key for key in self.keys if are_blank and key.object_properties]
         sure = [key for key in self.keys if key not in doubtful]
         weaker = tuple(self._written([*definitions], sure, named_only=are_blank)) if doubtful else None
         return Question(tuple(self._written([*definitions], self.keys, named_only=are_blank)), tuple(said), weaker)
 
-    def _written(self, definitions: list[SubClassOf], keys: Iterable[HasKey], *, named_only: bool) -> list[Axiom]:
+    def _written(self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool) -> list[owl.Axiom]:
         inside = [*self.inside, *definitions]
-        sent: list[Axiom] = []
+        sent: list[owl.Axiom] = []
         for key in keys:
-            name, members = Class(PREFIX + "key:" + _digest(key)), self._named(key.expression)
-            inside.append(SubClassOf(ObjectIntersectionOf((members, NAMED)) if named_only else members, name))
-            sent.append(HasKey(name, key.object_properties, key.data_properties))
+            name, members = owl.Class(PREFIX + "key:" + _digest(key)), self._named(key.expression)
+            inside.append(owl.SubClassOf(owl.ObjectIntersectionOf((members, NAMED)) if named_only else members, name))
+            sent.append(owl.HasKey(name, key.object_properties, key.data_properties))
         context = Context(roles=self.roles)
         inclusions = normal_form(to_nnf(desugar(inside, context), context), context)
         inclusions = eliminate_paths(inclusions, context, self.paths)
         sent = [
-            *(SubClassOf(inclusion.sub, inclusion.sup) for inclusion in inclusions),
+            *(owl.SubClassOf(inclusion.sub, inclusion.sup) for inclusion in inclusions),
             *role_axioms(self.roles),
             *self.beside,
             *sent,
-            *(EquivalentClasses((name, meaning)) for name, meaning in self.meanings.items()),
+            *(owl.EquivalentClasses((name, meaning)) for name, meaning in self.meanings.items()),
         ]
         return [rewritten(axiom, _built_in_again) for axiom in dict.fromkeys(sent)]
 
@@ -180,40 +155,40 @@ class _Writer:
 
     def _name_of(self, part: object) -> object | None:
         match part:
-            case ObjectHasValue(property, individual):
-                return ObjectSomeValuesFrom(property, self._name(ObjectOneOf((individual,))))
-            case ObjectOneOf() | ObjectHasSelf():
+            case owl.ObjectHasValue(property, individual):
+                return owl.ObjectSomeValuesFrom(property, self._name(owl.ObjectOneOf((individual,))))
+            case owl.ObjectOneOf() | owl.ObjectHasSelf():
                 return self._name(part)
         return None
 
-    def _name(self, meant: ClassExpression) -> Class:
-        name = Class(PREFIX + "meaning:" + _digest(meant))
+    def _name(self, meant: owl.ClassExpression) -> owl.Class:
+        name = owl.Class(PREFIX + "meaning:" + _digest(meant))
         self.meanings[name] = meant
         return name
 
 
-def _heard(assertions: Iterable[Assertion], axioms: Iterable[object]) -> list[Assertion]:
+def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> list[owl.Assertion]:
     """Those of ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a name that stands nowhere
     else, which means whatever is asserted of it. (Negative assertions may come to contradict when individuals are one.)"""
     assertions = list(assertions)
-    names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {NOTHING.iri}
+    names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}
 
-    def is_heard(assertion: Assertion) -> bool:
+    def is_heard(assertion: owl.Assertion) -> bool:
         match assertion:
-            case ClassAssertion(Class(iri), _):
+            case owl.ClassAssertion(owl.Class(iri), _):
                 return iri in names
-            case ObjectPropertyAssertion(property, _, _) | DataPropertyAssertion(property, _, _):
+            case owl.ObjectPropertyAssertion(property, _, _) | owl.DataPropertyAssertion(property, _, _):
                 return any(name in names or is_reserved(name) for name in names_of((property,)))
         return True
 
     return [assertion for assertion in assertions if is_heard(assertion)]
 
 
-def _is_positive(assertion: Assertion) -> bool:
+def _is_positive(assertion: owl.Assertion) -> bool:
     """Whether it is a positive assertion on a named class or a property."""
-    if isinstance(assertion, ClassAssertion):
-        return isinstance(assertion.expression, Class)
-    return isinstance(assertion, ObjectPropertyAssertion | DataPropertyAssertion)
+    if isinstance(assertion, owl.ClassAssertion):
+        return isinstance(assertion.expression, owl.Class)
+    return isinstance(assertion, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
 
 
 def _standing_in(part: object) -> object | None:
@@ -225,13 +200,13 @@ def _built_in_again(part: object) -> object | None:
 
 
 def _renamed(part: object, names: dict[str, str]) -> object | None:
-    if isinstance(part, ObjectProperty | DataProperty) and part.iri in names:
+    if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in names:
         return type(part)(names[part.iri])
     return None
 
 
-def _uses_stand_in(axiom: Axiom) -> bool:
-    return any(isinstance(part, ObjectProperty | DataProperty) and part.iri in _BUILT_IN for part in parts(axiom))
+def _uses_stand_in(axiom: owl.Axiom) -> bool:
+    return any(isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in _BUILT_IN for part in parts(axiom))
 
 
 def _text(value: object) -> str:

@@ -19,21 +19,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectInverseOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
+from shiq import model as owl
 
 V = TypeVar("V", bound=Hashable)
 
@@ -77,7 +63,7 @@ class ABoxBuilder:
     classes: Interner[str] = field(default_factory=Interner)
     object_properties: Interner[str] = field(default_factory=Interner)
     data_properties: Interner[str] = field(default_factory=Interner)
-    literals: Interner[Literal] = field(default_factory=Interner)
+    literals: Interner[owl.Literal] = field(default_factory=Interner)
     class_subject: array[int] = field(default_factory=_column)
     class_name: array[int] = field(default_factory=_column)
     role_subject: array[int] = field(default_factory=_column)
@@ -88,7 +74,7 @@ class ABoxBuilder:
     data_literal: array[int] = field(default_factory=_column)
     same: list[tuple[int, int]] = field(default_factory=list)
     different: list[tuple[int, int]] = field(default_factory=list)
-    complex: list[Assertion] = field(default_factory=list)
+    complex: list[owl.Assertion] = field(default_factory=list)
 
     def add_class(self, individual: str, name: str) -> None:
         self.class_subject.append(self.individuals.id(individual))
@@ -99,28 +85,28 @@ class ABoxBuilder:
         self.role_name.append(self.object_properties.id(name))
         self.role_object.append(self.individuals.id(object))
 
-    def add_data(self, subject: str, name: str, literal: Literal) -> None:
+    def add_data(self, subject: str, name: str, literal: owl.Literal) -> None:
         self.data_subject.append(self.individuals.id(subject))
         self.data_name.append(self.data_properties.id(name))
         self.data_literal.append(self.literals.id(literal))
 
-    def add(self, assertion: Assertion) -> None:
+    def add(self, assertion: owl.Assertion) -> None:
         """Adds any assertion; an assertion on an inverse property is turned round."""
         match assertion:
-            case ClassAssertion(Class(iri), individual):
+            case owl.ClassAssertion(owl.Class(iri), individual):
                 self.add_class(individual, iri)
-            case ObjectPropertyAssertion(ObjectProperty(iri), subject, object):
+            case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
                 self.add_role(subject, iri, object)
-            case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, object):
+            case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, object):
                 self.add_role(object, iri, subject)
-            case DataPropertyAssertion(DataProperty(iri), subject, literal):
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.add_data(subject, iri, literal)
-            case SameIndividual(first, second):
+            case owl.SameIndividual(first, second):
                 self.same.append((self.individuals.id(first), self.individuals.id(second)))
-            case DifferentIndividuals(first, second):
+            case owl.DifferentIndividuals(first, second):
                 self.different.append((self.individuals.id(first), self.individuals.id(second)))
-            case NegativeObjectPropertyAssertion(ObjectInverseOf(role), subject, object):
-                self.add(NegativeObjectPropertyAssertion(role, object, subject))
+            case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(role), subject, object):
+                self.add(owl.NegativeObjectPropertyAssertion(role, object, subject))
             case _:
                 for individual in individuals_of(assertion):
                     self.individuals.id(individual)
@@ -164,7 +150,7 @@ class ABox:
     classes: list[str] = field(default_factory=list)
     object_properties: list[str] = field(default_factory=list)
     data_properties: list[str] = field(default_factory=list)
-    literals: list[Literal] = field(default_factory=list)
+    literals: list[owl.Literal] = field(default_factory=list)
     class_subject: array[int] = field(default_factory=_column)
     class_name: array[int] = field(default_factory=_column)
     role_subject: array[int] = field(default_factory=_column)
@@ -175,7 +161,7 @@ class ABox:
     data_literal: array[int] = field(default_factory=_column)
     same: tuple[tuple[int, int], ...] = ()
     different: tuple[tuple[int, int], ...] = ()
-    complex: tuple[Assertion, ...] = ()
+    complex: tuple[owl.Assertion, ...] = ()
 
     def __len__(self) -> int:
         return (
@@ -187,22 +173,22 @@ class ABox:
             + len(self.complex)
         )
 
-    def __iter__(self) -> Iterator[Assertion]:
+    def __iter__(self) -> Iterator[owl.Assertion]:
         """Every assertion as a model value: class, role, data, same, different, complex, each in order."""
         names, classes = self.individuals, self.classes
         for s, c in zip(self.class_subject, self.class_name):
-            yield ClassAssertion(Class(classes[c]), names[s])
+            yield owl.ClassAssertion(owl.Class(classes[c]), names[s])
         for s, p, o in zip(self.role_subject, self.role_name, self.role_object):
-            yield ObjectPropertyAssertion(ObjectProperty(self.object_properties[p]), names[s], names[o])
+            yield owl.ObjectPropertyAssertion(owl.ObjectProperty(self.object_properties[p]), names[s], names[o])
         for s, p, v in zip(self.data_subject, self.data_name, self.data_literal):
-            yield DataPropertyAssertion(DataProperty(self.data_properties[p]), names[s], self.literals[v])
+            yield owl.DataPropertyAssertion(owl.DataProperty(self.data_properties[p]), names[s], self.literals[v])
         for a, b in self.same:
-            yield SameIndividual(names[a], names[b])
+            yield owl.SameIndividual(names[a], names[b])
         for a, b in self.different:
-            yield DifferentIndividuals(names[a], names[b])
+            yield owl.DifferentIndividuals(names[a], names[b])
         yield from self.complex
 
-    def without(self, assertions: Collection[Assertion]) -> ABox:
+    def without(self, assertions: Collection[owl.Assertion]) -> ABox:
         """This ABox less ``assertions``; individuals and names keep their ids."""
         gone = abox_of(assertions)
         at = _ids(self.individuals, gone.individuals)
@@ -247,7 +233,7 @@ def _ids(values: Sequence[V], wanted: Sequence[V]) -> list[int]:
     return [places.get(value, -1) for value in wanted]
 
 
-def abox_of(assertions: Iterable[Assertion]) -> ABox:
+def abox_of(assertions: Iterable[owl.Assertion]) -> ABox:
     """The ABox that holds ``assertions``, each once."""
     builder = ABoxBuilder()
     for assertion in assertions:
@@ -255,15 +241,15 @@ def abox_of(assertions: Iterable[Assertion]) -> ABox:
     return builder.build()
 
 
-def individuals_of(assertion: Assertion) -> tuple[str, ...]:
+def individuals_of(assertion: owl.Assertion) -> tuple[str, ...]:
     """The individuals that ``assertion`` is about, subject first."""
     match assertion:
-        case ClassAssertion(_, individual):
+        case owl.ClassAssertion(_, individual):
             return (individual,)
-        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
+        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(_, subject, object):
             return (subject, object)
-        case DataPropertyAssertion(_, subject, _) | NegativeDataPropertyAssertion(_, subject, _):
+        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(_, subject, _):
             return (subject,)
-        case SameIndividual(first, second) | DifferentIndividuals(first, second):
+        case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
             return (first, second)
     raise TypeError(assertion)

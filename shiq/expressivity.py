@@ -5,27 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from shiq.model import (
-    THING,
-    Assertion,
-    Axiom,
-    Class,
-    DataProperty,
-    Datatype,
-    DisjointClasses,
-    Literal,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectProperty,
-    ObjectSomeValuesFrom,
-    SubObjectPropertyChain,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 from shiq.signature import parts
 
-_ENTITIES = (str, Class, ObjectProperty, DataProperty, Datatype, Literal)
+_ENTITIES = (str, owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype, owl.Literal)
 _ROLE_AXIOMS = {
     "ReflexiveObjectProperty",
     "IrreflexiveObjectProperty",
@@ -39,7 +22,7 @@ _HIERARCHY = {"SubObjectPropertyOf", "EquivalentObjectProperties", "SubDataPrope
 _INVERSE = {"ObjectInverseOf", "InverseObjectProperties", "InverseFunctionalObjectProperty", "SymmetricObjectProperty"}
 _FUNCTIONAL = {"FunctionalObjectProperty", "InverseFunctionalObjectProperty", "FunctionalDataProperty"}
 _NUMBER = {"DataMinCardinality", "DataMaxCardinality", "DataExactCardinality"}
-_QUALIFIABLE = (ObjectMinCardinality, ObjectMaxCardinality, ObjectExactCardinality)
+_QUALIFIABLE = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 _DATA = {
     "SubDataPropertyOf",
     "EquivalentDataProperties",
@@ -57,12 +40,12 @@ _DATA = {
 _FULL = {"ObjectUnionOf", "DisjointUnion"}
 
 
-def constructs(axioms: Iterable[Axiom | Assertion]) -> Counter[str]:
+def constructs(axioms: Iterable[owl.Axiom | owl.Assertion]) -> Counter[str]:
     """How often each constructor of axioms, class expressions, data ranges and roles occurs, by its OWL 2 name."""
     return Counter(type(part).__name__ for axiom in axioms for part in parts(axiom) if not isinstance(part, _ENTITIES))
 
 
-def expressivity(axioms: Iterable[Axiom | Assertion]) -> str:
+def expressivity(axioms: Iterable[owl.Axiom | owl.Assertion]) -> str:
     """The usual name of the least description logic that has these constructs, such as "SHIF(D)".
 
     S is ALC with transitive roles; H role hierarchies, or R for SROIQ's role axioms; O nominals; I inverses; F functional
@@ -75,20 +58,22 @@ def expressivity(axioms: Iterable[Axiom | Assertion]) -> str:
         for part in parts(axiom):
             used.add(type(part).__name__)
             match part:
-                case TransitiveObjectProperty():
+                case owl.TransitiveObjectProperty():
                     transitive = True
-                case SubObjectPropertyChain(chain, sup) if set(chain) == {sup}:
+                case owl.SubObjectPropertyChain(chain, sup) if set(chain) == {sup}:
                     transitive = True
-                case ObjectComplementOf(operand):
-                    full |= not isinstance(operand, Class)
-                case DisjointClasses(members):
-                    full |= not all(isinstance(member, Class) for member in members)
-                case ObjectSomeValuesFrom(_, filler):
-                    full |= filler != THING
+                case owl.ObjectComplementOf(operand):
+                    full |= not isinstance(operand, owl.Class)
+                case owl.DisjointClasses(members):
+                    full |= not all(isinstance(member, owl.Class) for member in members)
+                case owl.ObjectSomeValuesFrom(_, filler):
+                    full |= filler != owl.THING
                 case (
-                    ObjectMinCardinality(_, _, filler) | ObjectMaxCardinality(_, _, filler) | ObjectExactCardinality(_, _, filler)
+                    owl.ObjectMinCardinality(_, _, filler)
+                    | owl.ObjectMaxCardinality(_, _, filler)
+                    | owl.ObjectExactCardinality(_, _, filler)
                 ):
-                    qualified |= filler != THING
+                    qualified |= filler != owl.THING
                     number = True
     full |= bool(used & _FULL) or qualified
     name = "S" if transitive else "ALC" if full else "AL"

@@ -1,6 +1,6 @@
 """Assertions as N-Triples: terms, literals, and the RDF mapping of OWL 2 for complex ones.
 
->>> assertion_lines(ClassAssertion(Class("urn:A"), "urn:a"))
+>>> assertion_lines(owl.ClassAssertion(owl.Class("urn:A"), "urn:a"))
 ('<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:A> .',)
 """
 
@@ -10,54 +10,9 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataProperty,
-    DataPropertyAssertion,
-    DataRange,
-    DataSomeValuesFrom,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    SameIndividual,
-)
+from shiq import model as owl
 
-_TYPE = f"<{RDF}type>"
+_TYPE = f"<{owl.RDF}type>"
 # Beside what the grammar asks for: characters at which some tools end a line.
 _IN_LITERALS = re.compile('["\\\\\x00-\x1f\x7f\x85\u2028\u2029]')
 _IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -90,15 +45,15 @@ def blank_node(label: str) -> str:
     return "_:" + _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", label)
 
 
-def literal(value: Literal) -> str:
+def literal(value: owl.Literal) -> str:
     """A literal as an N-Triples term. The datatype xsd:string is left out."""
     text = f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
     if value.language:
         return f"{text}@{value.language}"
-    return text if value.datatype == XSD + "string" else f"{text}^^{_iri(value.datatype)}"
+    return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri(value.datatype)}"
 
 
-def assertion_lines(assertion: Assertion) -> tuple[str, ...]:
+def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     """The triples of ``assertion`` as N-Triples lines, the one that says it first.
 
     An assertion on an inverse property is turned round. Class expressions and negative assertions are written by the OWL 2
@@ -106,25 +61,25 @@ def assertion_lines(assertion: Assertion) -> tuple[str, ...]:
     always gives the same lines, and different ones share no node.
     """
     match assertion:
-        case ClassAssertion(Class(iri), individual):
+        case owl.ClassAssertion(owl.Class(iri), individual):
             return (f"{term(individual)} {_TYPE} {_iri(iri)} .",)
-        case ObjectPropertyAssertion(ObjectInverseOf(property), subject, object):
-            return assertion_lines(ObjectPropertyAssertion(property, object, subject))
-        case ObjectPropertyAssertion(ObjectProperty(iri), subject, object):
+        case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
+            return assertion_lines(owl.ObjectPropertyAssertion(property, object, subject))
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
             return (f"{term(subject)} {_iri(iri)} {term(object)} .",)
-        case DataPropertyAssertion(property, subject, value):
+        case owl.DataPropertyAssertion(property, subject, value):
             return (f"{term(subject)} {_iri(property.iri)} {literal(value)} .",)
-        case SameIndividual(first, second):
-            return (f"{term(first)} <{OWL}sameAs> {term(second)} .",)
-        case DifferentIndividuals(first, second):
-            return (f"{term(first)} <{OWL}differentFrom> {term(second)} .",)
-        case NegativeObjectPropertyAssertion(ObjectInverseOf(property), subject, object):
-            return assertion_lines(NegativeObjectPropertyAssertion(property, object, subject))
-        case NegativeObjectPropertyAssertion(ObjectProperty(iri), subject, object):
+        case owl.SameIndividual(first, second):
+            return (f"{term(first)} <{owl.OWL}sameAs> {term(second)} .",)
+        case owl.DifferentIndividuals(first, second):
+            return (f"{term(first)} <{owl.OWL}differentFrom> {term(second)} .",)
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
+            return assertion_lines(owl.NegativeObjectPropertyAssertion(property, object, subject))
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
             return _Graph().negative(subject, iri, "targetIndividual", term(object))
-        case NegativeDataPropertyAssertion(property, subject, value):
+        case owl.NegativeDataPropertyAssertion(property, subject, value):
             return _Graph().negative(subject, property.iri, "targetValue", literal(value))
-        case ClassAssertion(expression, individual):
+        case owl.ClassAssertion(expression, individual):
             return _Graph().classified(individual, expression)
     raise TypeError(assertion)
 
@@ -149,112 +104,114 @@ class _Graph:
         name = sha256("\n".join(self._lines).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         return tuple(line.replace("\0", f"n{name}.") for line in self._lines)
 
-    def classified(self, individual: str, expression: ClassExpression) -> tuple[str, ...]:
+    def classified(self, individual: str, expression: owl.ClassExpression) -> tuple[str, ...]:
         self._line(term(individual), _TYPE, self.expression(expression))
         self._lines.insert(0, self._lines.pop())
         return self.triples()
 
     def negative(self, subject: str, property: str, target: str, value: str) -> tuple[str, ...]:
         self._node(
-            ("type", f"<{OWL}NegativePropertyAssertion>"),
+            ("type", f"<{owl.OWL}NegativePropertyAssertion>"),
             ("sourceIndividual", term(subject)),
             ("assertionProperty", _iri(property)),
             (target, value),
         )
         return self.triples()
 
-    def expression(self, expression: ClassExpression) -> str:
+    def expression(self, expression: owl.ClassExpression) -> str:
         """The node of a class expression; its triples are added."""
         match expression:
-            case Class(iri):
+            case owl.Class(iri):
                 return _iri(iri)
-            case ObjectIntersectionOf(operands):
+            case owl.ObjectIntersectionOf(operands):
                 return self._class("intersectionOf", self._list(map(self.expression, operands)))
-            case ObjectUnionOf(operands):
+            case owl.ObjectUnionOf(operands):
                 return self._class("unionOf", self._list(map(self.expression, operands)))
-            case ObjectComplementOf(operand):
+            case owl.ObjectComplementOf(operand):
                 return self._class("complementOf", self.expression(operand))
-            case ObjectOneOf(individuals):
+            case owl.ObjectOneOf(individuals):
                 return self._class("oneOf", self._list(map(term, individuals)))
-            case ObjectSomeValuesFrom(property, filler):
+            case owl.ObjectSomeValuesFrom(property, filler):
                 return self._restriction(property, ("someValuesFrom", self.expression(filler)))
-            case ObjectAllValuesFrom(property, filler):
+            case owl.ObjectAllValuesFrom(property, filler):
                 return self._restriction(property, ("allValuesFrom", self.expression(filler)))
-            case ObjectHasValue(property, individual):
+            case owl.ObjectHasValue(property, individual):
                 return self._restriction(property, ("hasValue", term(individual)))
-            case ObjectHasSelf(property):
-                return self._restriction(property, ("hasSelf", f'"true"^^<{XSD}boolean>'))
-            case ObjectMinCardinality(n, property, filler):
+            case owl.ObjectHasSelf(property):
+                return self._restriction(property, ("hasSelf", f'"true"^^<{owl.XSD}boolean>'))
+            case owl.ObjectMinCardinality(n, property, filler):
                 return self._object_cardinality("min", n, property, filler)
-            case ObjectMaxCardinality(n, property, filler):
+            case owl.ObjectMaxCardinality(n, property, filler):
                 return self._object_cardinality("max", n, property, filler)
-            case ObjectExactCardinality(n, property, filler):
+            case owl.ObjectExactCardinality(n, property, filler):
                 return self._object_cardinality("", n, property, filler)
-            case DataSomeValuesFrom(data_property, range):
+            case owl.DataSomeValuesFrom(data_property, range):
                 return self._restriction(data_property, ("someValuesFrom", self._range(range)))
-            case DataAllValuesFrom(data_property, range):
+            case owl.DataAllValuesFrom(data_property, range):
                 return self._restriction(data_property, ("allValuesFrom", self._range(range)))
-            case DataHasValue(data_property, value):
+            case owl.DataHasValue(data_property, value):
                 return self._restriction(data_property, ("hasValue", literal(value)))
-            case DataMinCardinality(n, data_property, range):
+            case owl.DataMinCardinality(n, data_property, range):
                 return self._data_cardinality("min", n, data_property, range)
-            case DataMaxCardinality(n, data_property, range):
+            case owl.DataMaxCardinality(n, data_property, range):
                 return self._data_cardinality("max", n, data_property, range)
-            case DataExactCardinality(n, data_property, range):
+            case owl.DataExactCardinality(n, data_property, range):
                 return self._data_cardinality("", n, data_property, range)
         raise TypeError(expression)
 
-    def _range(self, range: DataRange) -> str:
+    def _range(self, range: owl.DataRange) -> str:
         match range:
-            case Datatype(iri):
+            case owl.Datatype(iri):
                 return _iri(iri)
-            case DataIntersectionOf(operands):
+            case owl.DataIntersectionOf(operands):
                 return self._datatype("intersectionOf", self._list(map(self._range, operands)))
-            case DataUnionOf(operands):
+            case owl.DataUnionOf(operands):
                 return self._datatype("unionOf", self._list(map(self._range, operands)))
-            case DataComplementOf(operand):
+            case owl.DataComplementOf(operand):
                 return self._datatype("datatypeComplementOf", self._range(operand))
-            case DataOneOf(literals):
+            case owl.DataOneOf(literals):
                 return self._datatype("oneOf", self._list(map(literal, literals)))
-            case DatatypeRestriction(base, facets):
+            case owl.DatatypeRestriction(base, facets):
                 nodes = []
                 for facet, value in facets:
                     node = self._node()
                     self._line(node, _iri(facet), literal(value))
                     nodes.append(node)
                 return self._node(
-                    ("type", f"<{RDFS}Datatype>"), ("onDatatype", _iri(base.iri)), ("withRestrictions", self._list(nodes))
+                    ("type", f"<{owl.RDFS}Datatype>"), ("onDatatype", _iri(base.iri)), ("withRestrictions", self._list(nodes))
                 )
         raise TypeError(range)
 
     def _class(self, predicate: str, object: str) -> str:
-        return self._node(("type", f"<{OWL}Class>"), (predicate, object))
+        return self._node(("type", f"<{owl.OWL}Class>"), (predicate, object))
 
     def _datatype(self, predicate: str, object: str) -> str:
-        return self._node(("type", f"<{RDFS}Datatype>"), (predicate, object))
+        return self._node(("type", f"<{owl.RDFS}Datatype>"), (predicate, object))
 
-    def _restriction(self, property: ObjectProperty | ObjectInverseOf | DataProperty, *rest: tuple[str, str]) -> str:
-        if isinstance(property, ObjectInverseOf):
+    def _restriction(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty, *rest: tuple[str, str]) -> str:
+        if isinstance(property, owl.ObjectInverseOf):
             on = self._node(("inverseOf", _iri(property.property.iri)))
         else:
             on = _iri(property.iri)
-        return self._node(("type", f"<{OWL}Restriction>"), ("onProperty", on), *rest)
+        return self._node(("type", f"<{owl.OWL}Restriction>"), ("onProperty", on), *rest)
 
-    def _object_cardinality(self, bound: str, n: int, property: ObjectProperty | ObjectInverseOf, filler: ClassExpression) -> str:
-        qualifier = None if filler == THING else ("onClass", self.expression(filler))
+    def _object_cardinality(
+        self, bound: str, n: int, property: owl.ObjectProperty | owl.ObjectInverseOf, filler: owl.ClassExpression
+    ) -> str:
+        qualifier = None if filler == owl.THING else ("onClass", self.expression(filler))
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 
-    def _data_cardinality(self, bound: str, n: int, property: DataProperty, range: DataRange) -> str:
-        qualifier = None if range == TOP_DATATYPE else ("onDataRange", self._range(range))
+    def _data_cardinality(self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange) -> str:
+        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self._range(range))
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 
     def _list(self, members: Iterable[str]) -> str:
         """An RDF list of the nodes ``members``, which are made first."""
-        rest = f"<{RDF}nil>"
+        rest = f"<{owl.RDF}nil>"
         for member in reversed(list(members)):
             node = self._node()
-            self._line(node, f"<{RDF}first>", member)
-            self._line(node, f"<{RDF}rest>", rest)
+            self._line(node, f"<{owl.RDF}first>", member)
+            self._line(node, f"<{owl.RDF}rest>", rest)
             rest = node
         return rest
 
@@ -263,7 +220,7 @@ class _Graph:
         self._nodes += 1
         node = f"_:\0{self._nodes}"
         for name, object in pairs:
-            self._line(node, _TYPE if name == "type" else f"<{OWL}{name}>", object)
+            self._line(node, _TYPE if name == "type" else f"<{owl.OWL}{name}>", object)
         return node
 
     def _line(self, subject: str, predicate: str, object: str) -> None:
@@ -273,5 +230,5 @@ class _Graph:
 def _cardinality(bound: str, n: int, qualifier: tuple[str, str] | None) -> list[tuple[str, str]]:
     word = ("Qualified" if qualifier else "") + "Cardinality"
     name = bound + word if bound else word[0].lower() + word[1:]
-    number = f'"{n}"^^<{XSD}nonNegativeInteger>'
+    number = f'"{n}"^^<{owl.XSD}nonNegativeInteger>'
     return [(name, number), *([qualifier] if qualifier else [])]

@@ -2,8 +2,8 @@
 
 Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY 2.6.
 
->>> r, s, A = ObjectProperty("urn:r"), ObjectProperty("urn:s"), Class("urn:A")
->>> inside, outside = split_axioms([SubObjectPropertyChain((r, r), r), SubObjectPropertyChain((r, s), s)])
+>>> r, s, A = owl.ObjectProperty("urn:r"), owl.ObjectProperty("urn:s"), owl.Class("urn:A")
+>>> inside, outside = split_axioms([owl.SubObjectPropertyChain((r, r), r), owl.SubObjectPropertyChain((r, s), s)])
 >>> inside
 [TransitiveObjectProperty(property=ObjectProperty(iri='urn:r'))]
 >>> [(kind, message) for _, kind, message in outside]
@@ -16,49 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
+from shiq import model as owl
 from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
 from shiq.expressivity import constructs, expressivity
-from shiq.model import (
-    THING,
-    Assertion,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataOneOf,
-    DataProperty,
-    DataPropertyAssertion,
-    DataRange,
-    Datatype,
-    DatatypeDefinition,
-    DatatypeRestriction,
-    DisjointObjectProperties,
-    FunctionalObjectProperty,
-    HasKey,
-    InverseFunctionalObjectProperty,
-    IrreflexiveObjectProperty,
-    Literal,
-    NegativeDataPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyExpression,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    ReflexiveObjectProperty,
-    Signature,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-    TransitiveObjectProperty,
-)
 from shiq.nominals import without_nominals
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import OF_INDIVIDUALS, parts
@@ -71,17 +31,17 @@ V = TypeVar("V")
 Finding: TypeAlias = tuple[str, str]
 
 _OUTSIDE = {
-    ObjectOneOf: "the nominal ObjectOneOf",
-    ObjectHasValue: "ObjectHasValue (a nominal)",
-    ObjectHasSelf: "ObjectHasSelf",
-    ReflexiveObjectProperty: "ReflexiveObjectProperty",
-    SubObjectPropertyChain: "a property chain (SubObjectPropertyOf with ObjectPropertyChain)",
-    HasKey: "HasKey",
+    owl.ObjectOneOf: "the nominal ObjectOneOf",
+    owl.ObjectHasValue: "ObjectHasValue (a nominal)",
+    owl.ObjectHasSelf: "ObjectHasSelf",
+    owl.ReflexiveObjectProperty: "ReflexiveObjectProperty",
+    owl.SubObjectPropertyChain: "a property chain (SubObjectPropertyOf with ObjectPropertyChain)",
+    owl.HasKey: "HasKey",
 }
-_CARDINALITIES = (ObjectMinCardinality, ObjectMaxCardinality, ObjectExactCardinality)
+_CARDINALITIES = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 
 
-def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom, str, str]]]:
+def split_axioms(axioms: Sequence[owl.Axiom]) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
     """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
 
     Call it once all sources are together. Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
@@ -92,8 +52,8 @@ def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom
 
     Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``, ``unknown-datatype``, ``punning``.
     """
-    reported: list[tuple[Axiom, str, str]] = []
-    candidates: list[tuple[Axiom, Axiom]] = []
+    reported: list[tuple[owl.Axiom, str, str]] = []
+    candidates: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom in axioms:
         for plain in without_built_in(_without_trivial_chain(axiom)):
             outside = _outside(plain)
@@ -103,7 +63,7 @@ def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom
                 candidates.append((axiom, plain))
     roles = role_box(plain for _, plain in candidates)
     data = _Data(plain for _, plain in candidates)
-    inside: list[tuple[Axiom, Axiom]] = []
+    inside: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom, candidate in candidates:
         plain = on_simple_roles(candidate, roles)
         refusal = _not_simple(plain, roles) or data.refusal(plain)
@@ -118,8 +78,8 @@ def split_axioms(axioms: Sequence[Axiom]) -> tuple[list[Axiom], list[tuple[Axiom
 
 
 def split_assertions(
-    assertions: Sequence[Assertion], axioms: Sequence[Axiom] = ()
-) -> tuple[list[Assertion], list[tuple[Assertion, str, str]]]:
+    assertions: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom] = ()
+) -> tuple[list[owl.Assertion], list[tuple[owl.Assertion, str, str]]]:
     """The assertions inside SHIQ(D), in order, and what is wrong with others: (assertion, kind, message).
 
     ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name another individual are
@@ -131,28 +91,28 @@ def split_assertions(
         return [], []
     roles = role_box(axioms)
     data = _Data(axioms)
-    inside: list[Assertion] = []
-    reported: list[tuple[Assertion, str, str]] = []
+    inside: list[owl.Assertion] = []
+    reported: list[tuple[owl.Assertion, str, str]] = []
     for assertion in assertions:
         if isinstance(assertion, OF_INDIVIDUALS):
             inside.append(assertion)
             continue
         for plain in assertion_without_built_in(assertion):
             for part in without_nominals(plain):
-                if isinstance(part, ClassAssertion) and not isinstance(part.expression, Class):
-                    part = ClassAssertion(_expression_on_simple_roles(part.expression, roles), part.individual)
+                if isinstance(part, owl.ClassAssertion) and not isinstance(part.expression, owl.Class):
+                    part = owl.ClassAssertion(_expression_on_simple_roles(part.expression, roles), part.individual)
                 outside = _outside(part)
                 refusal = ("outside-shiq", outside) if outside else _not_simple(part, roles) or data.refusal(part)
                 if refusal:
                     reported.append((assertion, *refusal))
                     continue
                 inside.append(part)
-                if not isinstance(part, DataPropertyAssertion):
+                if not isinstance(part, owl.DataPropertyAssertion):
                     reported += [(assertion, *finding) for finding in data.unknown(part)]
     return inside, list(dict.fromkeys(reported))
 
 
-def punned(signature: Signature) -> list[tuple[str, str]]:
+def punned(signature: owl.Signature) -> list[tuple[str, str]]:
     """The IRIs that ``signature`` has as two kinds of property, or as class and datatype: (IRI, message), sorted."""
     kinds = {
         "object property": signature.object_properties,
@@ -173,40 +133,40 @@ def punned(signature: Signature) -> list[tuple[str, str]]:
 # --- constructs -------------------------------------------------------------------------------------
 
 
-def _without_trivial_chain(axiom: Axiom) -> Axiom:
+def _without_trivial_chain(axiom: owl.Axiom) -> owl.Axiom:
     match axiom:
-        case SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
-            return TransitiveObjectProperty(sup)
-        case SubObjectPropertyChain((sub,), sup):
-            return SubObjectPropertyOf(sub, sup)
+        case owl.SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
+            return owl.TransitiveObjectProperty(sup)
+        case owl.SubObjectPropertyChain((sub,), sup):
+            return owl.SubObjectPropertyOf(sub, sup)
     return axiom
 
 
-def _outside(value: Axiom | Assertion) -> str:
+def _outside(value: owl.Axiom | owl.Assertion) -> str:
     """Why ``value`` is outside SHIQ(D), or ""."""
     for part in parts(value):
         if type(part) in _OUTSIDE:
             return f"{_OUTSIDE[type(part)]} is outside SHIQ(D)"
-        if isinstance(part, ObjectProperty | DataProperty) and part.iri in TOP | BOTTOM:
+        if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in TOP | BOTTOM:
             return f"owl:{part.iri.rpartition('#')[2]}, used like this, is outside SHIQ(D)"
     return ""
 
 
-def _punning(axioms: Iterable[tuple[Axiom, Axiom]]) -> list[tuple[Axiom, str, str]]:
+def _punning(axioms: Iterable[tuple[owl.Axiom, owl.Axiom]]) -> list[tuple[owl.Axiom, str, str]]:
     """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in which it is the second."""
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = set()
-    found: list[tuple[Axiom, str, str]] = []
+    found: list[tuple[owl.Axiom, str, str]] = []
     for axiom, plain in axioms:
         for part in parts(plain):
             match part:
-                case ObjectProperty(iri):
+                case owl.ObjectProperty(iri):
                     group, kind = "property", "object property"
-                case DataProperty(iri):
+                case owl.DataProperty(iri):
                     group, kind = "property", "data property"
-                case Class(iri):
+                case owl.Class(iri):
                     group, kind = "", "class"
-                case Datatype(iri):
+                case owl.Datatype(iri):
                     group, kind = "", "datatype"
                 case _:
                     continue
@@ -237,52 +197,52 @@ def on_simple_roles(axiom: V, roles: RoleBox) -> V:
 def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
     """The same for a class expression; anything else is returned as it is."""
 
-    def rewritten(operand: ClassExpression) -> Any:
+    def rewritten(operand: owl.ClassExpression) -> Any:
         return _expression_on_simple_roles(operand, roles)
 
     match expression:
-        case ObjectIntersectionOf(operands) | ObjectUnionOf(operands):
+        case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             return type(expression)(tuple(map(rewritten, operands)))
-        case ObjectComplementOf(operand):
-            return ObjectComplementOf(rewritten(operand))
-        case ObjectSomeValuesFrom(property, filler) | ObjectAllValuesFrom(property, filler):
+        case owl.ObjectComplementOf(operand):
+            return owl.ObjectComplementOf(rewritten(operand))
+        case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
             return type(expression)(property, rewritten(filler))
-        case ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(role_of(property)):
-            return ObjectSomeValuesFrom(property, rewritten(filler)) if n else THING
-        case ObjectMaxCardinality(0, property, filler) | ObjectExactCardinality(0, property, filler) if not roles.is_simple(
-            role_of(property)
+        case owl.ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(role_of(property)):
+            return owl.ObjectSomeValuesFrom(property, rewritten(filler)) if n else owl.THING
+        case owl.ObjectMaxCardinality(0, property, filler) | owl.ObjectExactCardinality(0, property, filler) if (
+            not roles.is_simple(role_of(property))
         ):
-            return ObjectAllValuesFrom(property, ObjectComplementOf(rewritten(filler)))
+            return owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(rewritten(filler)))
         case (
-            ObjectMinCardinality(n, property, filler)
-            | ObjectMaxCardinality(n, property, filler)
-            | ObjectExactCardinality(n, property, filler)
+            owl.ObjectMinCardinality(n, property, filler)
+            | owl.ObjectMaxCardinality(n, property, filler)
+            | owl.ObjectExactCardinality(n, property, filler)
         ):
             return type(expression)(n, property, rewritten(filler))
     return expression
 
 
-def simple_needed(value: Axiom | Assertion) -> Iterator[tuple[ObjectPropertyExpression, str]]:
+def simple_needed(value: owl.Axiom | owl.Assertion) -> Iterator[tuple[owl.ObjectPropertyExpression, str]]:
     """Every role in ``value`` that has to be simple, and for what."""
     match value:
-        case FunctionalObjectProperty(property):
+        case owl.FunctionalObjectProperty(property):
             yield property, "a functional role"
-        case InverseFunctionalObjectProperty(property):
+        case owl.InverseFunctionalObjectProperty(property):
             yield property, "an inverse functional role"
-        case AsymmetricObjectProperty(property):
+        case owl.AsymmetricObjectProperty(property):
             yield property, "an asymmetric role"
-        case IrreflexiveObjectProperty(property):
+        case owl.IrreflexiveObjectProperty(property):
             yield property, "an irreflexive role"
-        case DisjointObjectProperties(properties):
+        case owl.DisjointObjectProperties(properties):
             yield from ((property, "a disjoint role") for property in properties)
     for part in parts(value):
         if isinstance(part, _CARDINALITIES):
             yield part.property, f"a role in {type(part).__name__}({part.cardinality} …)"
-        elif isinstance(part, ObjectHasSelf):
+        elif isinstance(part, owl.ObjectHasSelf):
             yield part.property, "a role in ObjectHasSelf"
 
 
-def _not_simple(value: Axiom | Assertion, roles: RoleBox) -> Finding | None:
+def _not_simple(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> Finding | None:
     for property, use in simple_needed(value):
         role = role_of(property)
         transitive = sorted(roles.subroles(role) & roles.transitive)
@@ -302,41 +262,41 @@ def _shown(role: Role) -> str:
 class _Data:
     """What the datatype layer says of data ranges and literals, given the datatype definitions among ``axioms``."""
 
-    def __init__(self, axioms: Iterable[Axiom]) -> None:
+    def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
         from shiq.datatypes import DataTheory, is_known
 
         self._is_known = is_known
-        self._definitions: dict[str, DataRange] = {}
+        self._definitions: dict[str, owl.DataRange] = {}
         for axiom in axioms:
-            if isinstance(axiom, DatatypeDefinition):
+            if isinstance(axiom, owl.DatatypeDefinition):
                 self._definitions.setdefault(axiom.datatype.iri, axiom.range)
-        definitions: Mapping[str, DataRange] = self._definitions
+        definitions: Mapping[str, owl.DataRange] = self._definitions
         self._theory = DataTheory(definitions)
 
-    def refusal(self, value: Axiom | Assertion) -> Finding | None:
+    def refusal(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
         """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet, a cyclic definition."""
-        if isinstance(value, DataPropertyAssertion | NegativeDataPropertyAssertion):
+        if isinstance(value, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             return None
         from shiq.datatypes import IllTyped
 
-        if isinstance(value, DatatypeDefinition):
+        if isinstance(value, owl.DatatypeDefinition):
             if self._definitions[value.datatype.iri] != value.range:
                 return "malformed", f"<{value.datatype.iri}> is defined twice, differently"
             if fault := self._theory.malformed(value.datatype):
                 return "malformed", fault
         for part in parts(value):
-            if isinstance(part, Literal) and isinstance(typed := self._theory.value(part), IllTyped):
+            if isinstance(part, owl.Literal) and isinstance(typed := self._theory.value(part), IllTyped):
                 return "ill-typed", typed.reason
-            if isinstance(part, DatatypeRestriction | DataOneOf) and (fault := self._theory.malformed(part)):
+            if isinstance(part, owl.DatatypeRestriction | owl.DataOneOf) and (fault := self._theory.malformed(part)):
                 return "malformed", fault
         return None
 
-    def unknown(self, value: Axiom | Assertion) -> list[Finding]:
+    def unknown(self, value: owl.Axiom | owl.Assertion) -> list[Finding]:
         """The datatypes in ``value`` that are neither known nor defined."""
         names: dict[str, None] = {}
         for part in parts(value):
-            if isinstance(part, Datatype) and part.iri not in self._definitions and not self._is_known(part.iri):
+            if isinstance(part, owl.Datatype) and part.iri not in self._definitions and not self._is_known(part.iri):
                 names[part.iri] = None
-            elif isinstance(part, Literal) and not self._is_known(part.datatype):
+            elif isinstance(part, owl.Literal) and not self._is_known(part.datatype):
                 names[part.datatype] = None
         return [("unknown-datatype", f"nothing defines the datatype <{name}>: its values are opaque") for name in names]

@@ -12,23 +12,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, TypeVar
 
-from shiq.model import (
-    AsymmetricObjectProperty,
-    Axiom,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    ObjectInverseOf,
-    ObjectProperty,
-    ObjectPropertyExpression,
-    SubDataPropertyOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 
 T = TypeVar("T")
 
@@ -44,14 +28,14 @@ class Role(NamedTuple):
         return Role(self.iri, not self.inverted)
 
 
-def role_of(expression: ObjectPropertyExpression) -> Role:
-    if isinstance(expression, ObjectInverseOf):
+def role_of(expression: owl.ObjectPropertyExpression) -> Role:
+    if isinstance(expression, owl.ObjectInverseOf):
         return Role(expression.property.iri, True)
     return Role(expression.iri)
 
 
-def expression_of(role: Role) -> ObjectPropertyExpression:
-    return ObjectInverseOf(ObjectProperty(role.iri)) if role.inverted else ObjectProperty(role.iri)
+def expression_of(role: Role) -> owl.ObjectPropertyExpression:
+    return owl.ObjectInverseOf(owl.ObjectProperty(role.iri)) if role.inverted else owl.ObjectProperty(role.iri)
 
 
 @dataclass(frozen=True)
@@ -154,7 +138,7 @@ def _components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
                     yield members
 
 
-def role_box(axioms: Iterable[Axiom]) -> RoleBox:
+def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
     """The role box of ``axioms``; axioms about classes are passed over."""
     inclusions: set[tuple[Role, Role]] = set()
     transitive: set[Role] = set()
@@ -165,32 +149,32 @@ def role_box(axioms: Iterable[Axiom]) -> RoleBox:
     disjoint_data: set[tuple[str, str]] = set()
     for axiom in axioms:
         match axiom:
-            case SubObjectPropertyOf(sub, sup):
+            case owl.SubObjectPropertyOf(sub, sup):
                 inclusions.add((role_of(sub), role_of(sup)))
-            case EquivalentObjectProperties(properties):
+            case owl.EquivalentObjectProperties(properties):
                 for first, second in combinations(map(role_of, properties), 2):
                     inclusions |= {(first, second), (second, first)}
-            case InverseObjectProperties(first, second):
+            case owl.InverseObjectProperties(first, second):
                 r, s = role_of(first), role_of(second)
                 inclusions |= {(r, s.inverse), (s.inverse, r)}
-            case SymmetricObjectProperty(property):
+            case owl.SymmetricObjectProperty(property):
                 r = role_of(property)
                 inclusions.add((r, r.inverse))
-            case TransitiveObjectProperty(property):
+            case owl.TransitiveObjectProperty(property):
                 r = role_of(property)
                 transitive |= {r, r.inverse}
-            case DisjointObjectProperties(properties):
+            case owl.DisjointObjectProperties(properties):
                 disjoint |= set(combinations(map(role_of, properties), 2))
-            case AsymmetricObjectProperty(property):
+            case owl.AsymmetricObjectProperty(property):
                 asymmetric.add(role_of(property))
-            case IrreflexiveObjectProperty(property):
+            case owl.IrreflexiveObjectProperty(property):
                 irreflexive.add(role_of(property))
-            case SubDataPropertyOf(p, q):
+            case owl.SubDataPropertyOf(p, q):
                 data_inclusions.add((p.iri, q.iri))
-            case EquivalentDataProperties(data_properties):
+            case owl.EquivalentDataProperties(data_properties):
                 for p, q in combinations(data_properties, 2):
                     data_inclusions |= {(p.iri, q.iri), (q.iri, p.iri)}
-            case DisjointDataProperties(data_properties):
+            case owl.DisjointDataProperties(data_properties):
                 disjoint_data |= {(p.iri, q.iri) for p, q in combinations(data_properties, 2)}
     return RoleBox(
         frozenset(inclusions),

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    XSD,
-    Class,
-    DataProperty,
-    Datatype,
-    DatatypeRestriction,
-    DifferentIndividuals,
-    Literal,
-    ObjectProperty,
-    SameIndividual,
-    Signature,
-)
+from shiq import model as owl
 
-_RESERVED = (OWL, RDF, RDFS, XSD)
-_LEAVES = (str, Class, ObjectProperty, DataProperty, Datatype, Literal)
+_RESERVED = (owl.OWL, owl.RDF, owl.RDFS, owl.XSD)
+_LEAVES = (str, owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype, owl.Literal)
 
 
 #: Assertions without a name of a class, property or datatype. A list of n different individuals is n(n - 1)/2 of them.
-OF_INDIVIDUALS = (SameIndividual, DifferentIndividuals)
+OF_INDIVIDUALS = (owl.SameIndividual, owl.DifferentIndividuals)
 
 
 def is_reserved(iri: str) -> bool:
@@ -44,7 +30,7 @@ def parts(value: object) -> Iterator[object]:
         current = stack.pop()
         if isinstance(current, tuple):
             stack.extend(reversed(current))
-        elif isinstance(current, DatatypeRestriction):
+        elif isinstance(current, owl.DatatypeRestriction):
             yield current
             stack.extend(literal for _, literal in reversed(current.facets))
             stack.append(current.datatype)
@@ -55,7 +41,7 @@ def parts(value: object) -> Iterator[object]:
             stack.extend(getattr(current, name) for name in reversed(type(current).__match_args__))  # type: ignore[attr-defined]
 
 
-def signature_of(values: Iterable[object]) -> Signature:
+def signature_of(values: Iterable[object]) -> owl.Signature:
     """The vocabulary that axioms or assertions use, by position; built-in and other reserved names are left out."""
     classes: set[str] = set()
     object_properties: set[str] = set()
@@ -63,17 +49,17 @@ def signature_of(values: Iterable[object]) -> Signature:
     datatypes: set[str] = set()
     for value in values:
         for part in parts(value):
-            if isinstance(part, Class):
+            if isinstance(part, owl.Class):
                 classes.add(part.iri)
-            elif isinstance(part, ObjectProperty):
+            elif isinstance(part, owl.ObjectProperty):
                 object_properties.add(part.iri)
-            elif isinstance(part, DataProperty):
+            elif isinstance(part, owl.DataProperty):
                 data_properties.add(part.iri)
-            elif isinstance(part, Datatype):
+            elif isinstance(part, owl.Datatype):
                 datatypes.add(part.iri)
-            elif isinstance(part, Literal):
+            elif isinstance(part, owl.Literal):
                 datatypes.add(part.datatype)
-    return Signature(_own(classes), _own(object_properties), _own(data_properties), datatypes=_own(datatypes))
+    return owl.Signature(_own(classes), _own(object_properties), _own(data_properties), datatypes=_own(datatypes))
 
 
 def _own(names: set[str]) -> frozenset[str]:

@@ -8,25 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from shiq import model as owl
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.errors import UsageError
-from shiq.model import (
-    NOTHING,
-    THING,
-    Axiom,
-    Class,
-    ClassExpression,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataRange,
-    Datatype,
-    DatatypeDefinition,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectSomeValuesFrom,
-)
 from shiq.roles import role_of
 from simplify.fresh import is_reserved
 from simplify.inclusion import Context, Inclusion, disjuncts
@@ -36,7 +20,7 @@ from simplify.vocabulary import entities
 def clausal_tbox(
     inclusions: Sequence[Inclusion],
     context: Context,
-    axioms: tuple[Axiom, ...],
+    axioms: tuple[owl.Axiom, ...],
     names: Sequence[tuple[int, str]] = (),
 ) -> ClausalTBox:
     """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
@@ -50,7 +34,7 @@ def clausal_tbox(
         if not is_tautology(clause):
             clauses.setdefault(_key(clause), clause)
     atoms: dict[Atom, None] = {}
-    waiting = [(place, name) for place, name in reversed(names) if name not in (THING.iri, NOTHING.iri)]
+    waiting = [(place, name) for place, name in reversed(names) if name not in (owl.THING.iri, owl.NOTHING.iri)]
     for clause in clauses.values():
         while waiting and clause.origins and waiting[-1][0] <= max(clause.origins):
             atoms[waiting.pop()[1]] = None
@@ -69,38 +53,38 @@ def clausal_tbox(
 def clause_of(inclusion: Inclusion, context: Context) -> Clause:
     """The clause that says ⊤ ⊑ ``inclusion.sup``.
 
-    >>> clause_of(Inclusion(THING, ObjectComplementOf(Class("urn:A"))), Context())
+    >>> clause_of(Inclusion(owl.THING, owl.ObjectComplementOf(owl.Class("urn:A"))), Context())
     Clause(body=('urn:A',), head=(), role=None, branch_body=(), branch_head=(), at_most=0, origins=frozenset())
     """
     body: list[str] = []
     head: list[Atom] = []
-    restriction: ObjectAllValuesFrom | ObjectMaxCardinality | None = None
+    restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None = None
     origins = inclusion.origins
     for disjunct in inclusion.disjuncts:
         match disjunct:
-            case ObjectComplementOf(Class(iri)):
+            case owl.ObjectComplementOf(owl.Class(iri)):
                 body.append(iri)
-            case Class(iri):
+            case owl.Class(iri):
                 head.append(iri)
-            case ObjectSomeValuesFrom(property, Class() as filler):
+            case owl.ObjectSomeValuesFrom(property, owl.Class() as filler):
                 head.append(AtLeast(1, role_of(property), _filler(filler)))
-            case ObjectMinCardinality(n, property, Class() as filler):
+            case owl.ObjectMinCardinality(n, property, owl.Class() as filler):
                 head.append(AtLeast(n, role_of(property), _filler(filler)))
-            case DataMinCardinality(n, data_property, data_range):
+            case owl.DataMinCardinality(n, data_property, data_range):
                 head.append(DataAtLeast(n, data_property.iri, data_range))
                 origins |= _definitions_used(data_range, context)
-            case DataMaxCardinality(n, data_property, data_range):
+            case owl.DataMaxCardinality(n, data_property, data_range):
                 head.append(DataAtMost(n, data_property.iri, data_range))
                 origins |= _definitions_used(data_range, context)
-            case ObjectAllValuesFrom() | ObjectMaxCardinality() if restriction is None:
+            case owl.ObjectAllValuesFrom() | owl.ObjectMaxCardinality() if restriction is None:
                 restriction = disjunct
             case _:
                 raise TypeError(disjunct)
     match restriction:
-        case ObjectAllValuesFrom(property, literals):
+        case owl.ObjectAllValuesFrom(property, literals):
             branch_body, branch_head = _literals(literals)
             return Clause(tuple(body), tuple(head), role_of(property), branch_body, branch_head, 0, origins)
-        case ObjectMaxCardinality(n, property, Class() as filler):
+        case owl.ObjectMaxCardinality(n, property, owl.Class() as filler):
             name = _filler(filler)
             return Clause(tuple(body), tuple(head), role_of(property), () if name is None else (name,), (), n, origins)
     return Clause(tuple(body), tuple(head), origins=origins)
@@ -121,11 +105,11 @@ def is_tautology(clause: Clause) -> bool:
     return not (set(clause.body).isdisjoint(clause.head) and set(clause.branch_body).isdisjoint(clause.branch_head))
 
 
-def datatype_definitions(axioms: Iterable[Axiom]) -> dict[str, DataRange]:
+def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange]:
     """The data range that defines each datatype. Raises `UsageError` if one is defined twice, or through itself."""
-    definitions: dict[str, DataRange] = {}
+    definitions: dict[str, owl.DataRange] = {}
     for axiom in axioms:
-        if isinstance(axiom, DatatypeDefinition):
+        if isinstance(axiom, owl.DatatypeDefinition):
             iri = axiom.datatype.iri
             if definitions.setdefault(iri, axiom.range) != axiom.range:
                 raise UsageError(f"DatatypeDefinition of <{iri}> contradicts another one", "Keep one definition of it.")
@@ -135,29 +119,29 @@ def datatype_definitions(axioms: Iterable[Axiom]) -> dict[str, DataRange]:
     return definitions
 
 
-def datatype_origins(axioms: Sequence[Axiom]) -> dict[str, frozenset[int]]:
+def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
     """For each defined datatype the definitions that it rests on, directly or not."""
     definitions = datatype_definitions(axioms)
-    index = {axiom.datatype.iri: i for i, axiom in reversed(list(enumerate(axioms))) if isinstance(axiom, DatatypeDefinition)}
+    index = {axiom.datatype.iri: i for i, axiom in reversed(list(enumerate(axioms))) if isinstance(axiom, owl.DatatypeDefinition)}
     return {
         iri: frozenset(index[d] for d in (iri, *_datatypes_below(data_range, definitions)) if d in index)
         for iri, data_range in definitions.items()
     }
 
 
-def _datatypes_below(data_range: DataRange, definitions: dict[str, DataRange]) -> set[str]:
+def _datatypes_below(data_range: owl.DataRange, definitions: dict[str, owl.DataRange]) -> set[str]:
     below: set[str] = set()
     stack = [data_range]
     while stack:
         for entity in entities(stack.pop()):
-            if isinstance(entity, Datatype) and entity.iri not in below:
+            if isinstance(entity, owl.Datatype) and entity.iri not in below:
                 below.add(entity.iri)
                 if entity.iri in definitions:
                     stack.append(definitions[entity.iri])
     return below
 
 
-def _definitions_used(data_range: DataRange, context: Context) -> frozenset[int]:
+def _definitions_used(data_range: owl.DataRange, context: Context) -> frozenset[int]:
     used: frozenset[int] = frozenset()
     if context.datatype_origins:
         for entity in entities(data_range):
@@ -165,18 +149,18 @@ def _definitions_used(data_range: DataRange, context: Context) -> frozenset[int]
     return used
 
 
-def _filler(filler: Class) -> str | None:
-    return None if filler == THING else filler.iri
+def _filler(filler: owl.Class) -> str | None:
+    return None if filler == owl.THING else filler.iri
 
 
-def _literals(filler: ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
     body: list[str] = []
     head: list[str] = []
     for literal in disjuncts(filler):
         match literal:
-            case ObjectComplementOf(Class(iri)):
+            case owl.ObjectComplementOf(owl.Class(iri)):
                 body.append(iri)
-            case Class(iri):
+            case owl.Class(iri):
                 head.append(iri)
             case _:
                 raise TypeError(literal)

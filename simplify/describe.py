@@ -10,33 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from shiq import model as owl
 from shiq.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
-from shiq.model import (
-    NOTHING,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Class,
-    ClassExpression,
-    DataComplementOf,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataRange,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    Literal,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    SubClassOf,
-)
 from shiq.roles import Role, RoleBox, role_of
 from simplify.restrictions import AtMost, Universal
 from simplify.vocabulary import object_properties
@@ -81,52 +56,52 @@ def clause_text(clause: Clause, short: Shortener = str) -> str:
     return f"{' ∧ '.join(body) or '⊤'} → {' ∨ '.join(head) or '⊥'}"
 
 
-def axiom_text(axiom: SubClassOf, short: Shortener = str) -> str:
+def axiom_text(axiom: owl.SubClassOf, short: Shortener = str) -> str:
     return f"{concept_text(axiom.sub, short)} ⊑ {concept_text(axiom.sup, short)}"
 
 
-def concept_text(expression: ClassExpression, short: Shortener = str) -> str:
+def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str:
     """``expression`` (of the constructors that `desugar` leaves) in DL notation."""
     match expression:
-        case Class(iri):
-            return "⊤" if expression == THING else "⊥" if expression == NOTHING else short(iri)
-        case ObjectComplementOf(operand):
+        case owl.Class(iri):
+            return "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
+        case owl.ObjectComplementOf(operand):
             return f"¬{_bracketed(operand, short)}"
-        case ObjectIntersectionOf(operands):
+        case owl.ObjectIntersectionOf(operands):
             return " ⊓ ".join(_bracketed(operand, short) for operand in operands)
-        case ObjectUnionOf(operands):
+        case owl.ObjectUnionOf(operands):
             return " ⊔ ".join(_bracketed(operand, short) for operand in operands)
-        case ObjectSomeValuesFrom(property, filler):
+        case owl.ObjectSomeValuesFrom(property, filler):
             return f"∃{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
-        case ObjectAllValuesFrom(property, filler):
+        case owl.ObjectAllValuesFrom(property, filler):
             return f"∀{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
-        case ObjectMinCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler):
             return f"≥{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
-        case ObjectMaxCardinality(n, property, filler):
+        case owl.ObjectMaxCardinality(n, property, filler):
             return f"≤{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
-        case DataMinCardinality(n, data_property, data_range):
+        case owl.DataMinCardinality(n, data_property, data_range):
             return _data_text(DataAtLeast(n, data_property.iri, data_range), short)
-        case DataMaxCardinality(n, data_property, data_range):
+        case owl.DataMaxCardinality(n, data_property, data_range):
             return _data_text(DataAtMost(n, data_property.iri, data_range), short)
     raise TypeError(expression)
 
 
-def range_text(data_range: DataRange, short: Shortener = str) -> str:
+def range_text(data_range: owl.DataRange, short: Shortener = str) -> str:
     """``data_range`` in DL notation; XSD's own names without their namespace."""
     match data_range:
-        case Datatype(iri):
-            if data_range == TOP_DATATYPE:
+        case owl.Datatype(iri):
+            if data_range == owl.TOP_DATATYPE:
                 return "⊤"
-            return iri.removeprefix(XSD) if iri.startswith(XSD) else short(iri)
-        case DataComplementOf(operand):
+            return iri.removeprefix(owl.XSD) if iri.startswith(owl.XSD) else short(iri)
+        case owl.DataComplementOf(operand):
             return f"¬{range_text(operand, short)}"
-        case DataIntersectionOf(operands):
+        case owl.DataIntersectionOf(operands):
             return f"({' ⊓ '.join(range_text(operand, short) for operand in operands)})"
-        case DataUnionOf(operands):
+        case owl.DataUnionOf(operands):
             return f"({' ⊔ '.join(range_text(operand, short) for operand in operands)})"
-        case DataOneOf(literals):
+        case owl.DataOneOf(literals):
             return f"{{{', '.join(_literal_text(literal, short) for literal in literals)}}}"
-        case DatatypeRestriction(datatype, facets):
+        case owl.DatatypeRestriction(datatype, facets):
             inside = ", ".join(f"{_facet_text(facet)} {literal.lexical}" for facet, literal in facets)
             return f"{range_text(datatype, short)}[{inside}]"
 
@@ -208,7 +183,7 @@ def _data_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
     match atom:
         case DataAtLeast(n, property, data_range):
             sign = "∃" if n == 1 else f"≥{n} "
-        case DataAtMost(0, property, DataComplementOf(data_range)):
+        case DataAtMost(0, property, owl.DataComplementOf(data_range)):
             sign = "∀"
         case DataAtMost(n, property, data_range):
             sign = f"≤{n} "
@@ -219,18 +194,18 @@ def _filler_text(filler: str | None, short: Shortener) -> str:
     return "⊤" if filler is None else short(filler)
 
 
-def _bracketed(expression: ClassExpression, short: Shortener) -> str:
+def _bracketed(expression: owl.ClassExpression, short: Shortener) -> str:
     text = concept_text(expression, short)
-    return f"({text})" if isinstance(expression, ObjectIntersectionOf | ObjectUnionOf) else text
+    return f"({text})" if isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectUnionOf) else text
 
 
-def _literal_text(literal: Literal, short: Shortener) -> str:
+def _literal_text(literal: owl.Literal, short: Shortener) -> str:
     quoted = f'"{literal.lexical}"'
     if literal.language:
         return f"{quoted}@{literal.language}"
-    return quoted if literal.datatype == XSD + "string" else f"{quoted}^^{range_text(Datatype(literal.datatype), short)}"
+    return quoted if literal.datatype == owl.XSD + "string" else f"{quoted}^^{range_text(owl.Datatype(literal.datatype), short)}"
 
 
 def _facet_text(facet: str) -> str:
-    name = facet.removeprefix(XSD)
+    name = facet.removeprefix(owl.XSD)
     return _FACETS.get(name, name)

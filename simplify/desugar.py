@@ -10,56 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.model import (
-    NOTHING,
-    OWL,
-    THING,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataProperty,
-    DataPropertyDomain,
-    DataPropertyRange,
-    DataSomeValuesFrom,
-    DatatypeDefinition,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectIntersectionOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectPropertyDomain,
-    ObjectPropertyExpression,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
 from shiq.roles import Role, RoleBox, expression_of, role_of
 from simplify.fresh import FreshNames
 from simplify.inclusion import Context, Inclusion, at_least
@@ -67,27 +19,27 @@ from simplify.vocabulary import entities
 
 LABEL = "desugar"
 _REMEDY = "Take it out of the TBox first: `shiq.profile` lists what lies outside SHIQ(D)."
-_TOP = {OWL + "topObjectProperty", OWL + "topDataProperty"}
-_BOTTOM = {OWL + "bottomObjectProperty", OWL + "bottomDataProperty"}
+_TOP = {owl.OWL + "topObjectProperty", owl.OWL + "topDataProperty"}
+_BOTTOM = {owl.OWL + "bottomObjectProperty", owl.OWL + "bottomDataProperty"}
 _BUILT_IN_PROPERTIES = _TOP | _BOTTOM
 
 #: Axioms that speak of roles, data properties or datatypes alone.
 ROLE_AXIOMS = (
-    SubObjectPropertyOf
-    | EquivalentObjectProperties
-    | InverseObjectProperties
-    | SymmetricObjectProperty
-    | TransitiveObjectProperty
-    | DisjointObjectProperties
-    | AsymmetricObjectProperty
-    | IrreflexiveObjectProperty
-    | SubDataPropertyOf
-    | EquivalentDataProperties
-    | DisjointDataProperties
+    owl.SubObjectPropertyOf
+    | owl.EquivalentObjectProperties
+    | owl.InverseObjectProperties
+    | owl.SymmetricObjectProperty
+    | owl.TransitiveObjectProperty
+    | owl.DisjointObjectProperties
+    | owl.AsymmetricObjectProperty
+    | owl.IrreflexiveObjectProperty
+    | owl.SubDataPropertyOf
+    | owl.EquivalentDataProperties
+    | owl.DisjointDataProperties
 )
 
 
-def desugar(axioms: Sequence[Axiom], context: Context) -> list[Inclusion]:
+def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     """The inclusions that ``axioms`` stand for, in order, each with its axiom's index.
 
     Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler), because the filler would double at each
@@ -114,107 +66,107 @@ class _Desugar:
         taken, self._definitions = self._definitions, []
         return taken
 
-    def axiom(self, axiom: Axiom) -> Iterator[tuple[ClassExpression, ClassExpression]]:
+    def axiom(self, axiom: owl.Axiom) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
         """The inclusions of ``axiom``, their class expressions still as written."""
         match axiom:
-            case SubClassOf(sub, sup):
+            case owl.SubClassOf(sub, sup):
                 yield sub, sup
-            case EquivalentClasses(expressions):
+            case owl.EquivalentClasses(expressions):
                 yield from _equivalences(expressions)
-            case DisjointClasses(expressions):
+            case owl.DisjointClasses(expressions):
                 yield from _disjointness(expressions)
-            case DisjointUnion(cls, expressions):
-                yield cls, ObjectUnionOf(expressions)
+            case owl.DisjointUnion(cls, expressions):
+                yield cls, owl.ObjectUnionOf(expressions)
                 yield from ((expression, cls) for expression in expressions)
                 yield from _disjointness(expressions)
-            case ObjectPropertyDomain(property, domain):
-                yield ObjectSomeValuesFrom(property, THING), domain
-            case ObjectPropertyRange(property, filler):
-                yield THING, ObjectAllValuesFrom(property, filler)
-            case FunctionalObjectProperty(property):
-                yield THING, ObjectMaxCardinality(1, property)
-            case InverseFunctionalObjectProperty(property):
-                yield THING, ObjectMaxCardinality(1, expression_of(role_of(property).inverse))
-            case DataPropertyDomain(data_property, domain):
-                yield DataMinCardinality(1, data_property), domain
-            case DataPropertyRange(data_property, data_range):
-                yield THING, DataAllValuesFrom(data_property, data_range)
-            case FunctionalDataProperty(data_property):
-                yield THING, DataMaxCardinality(1, data_property)
-            case DisjointObjectProperties(properties):
+            case owl.ObjectPropertyDomain(property, domain):
+                yield owl.ObjectSomeValuesFrom(property, owl.THING), domain
+            case owl.ObjectPropertyRange(property, filler):
+                yield owl.THING, owl.ObjectAllValuesFrom(property, filler)
+            case owl.FunctionalObjectProperty(property):
+                yield owl.THING, owl.ObjectMaxCardinality(1, property)
+            case owl.InverseFunctionalObjectProperty(property):
+                yield owl.THING, owl.ObjectMaxCardinality(1, expression_of(role_of(property).inverse))
+            case owl.DataPropertyDomain(data_property, domain):
+                yield owl.DataMinCardinality(1, data_property), domain
+            case owl.DataPropertyRange(data_property, data_range):
+                yield owl.THING, owl.DataAllValuesFrom(data_property, data_range)
+            case owl.FunctionalDataProperty(data_property):
+                yield owl.THING, owl.DataMaxCardinality(1, data_property)
+            case owl.DisjointObjectProperties(properties):
                 for property in properties:
                     require_simple(role_of(property), self._roles, axiom)
-            case AsymmetricObjectProperty(property) | IrreflexiveObjectProperty(property):
+            case owl.AsymmetricObjectProperty(property) | owl.IrreflexiveObjectProperty(property):
                 require_simple(role_of(property), self._roles, axiom)
-            case DatatypeDefinition():
+            case owl.DatatypeDefinition():
                 pass
             case _ if isinstance(axiom, ROLE_AXIOMS):
                 pass
             case _:
                 raise UsageError(f"{type(axiom).__name__} is outside SHIQ(D)", _REMEDY)
 
-    def expression(self, expression: ClassExpression) -> ClassExpression:
+    def expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         """``expression`` with ⊓, ⊔, ¬, ∀, ∃, ≥, ≤ and, for data, ≥ and ≤ only."""
         match expression:
-            case Class():
+            case owl.Class():
                 return expression
-            case ObjectIntersectionOf(operands):
-                return ObjectIntersectionOf(tuple(map(self.expression, operands)))
-            case ObjectUnionOf(operands):
-                return ObjectUnionOf(tuple(map(self.expression, operands)))
-            case ObjectComplementOf(operand):
-                return ObjectComplementOf(self.expression(operand))
-            case ObjectSomeValuesFrom(property, filler):
-                return ObjectSomeValuesFrom(property, self.expression(filler))
-            case ObjectAllValuesFrom(property, filler):
-                return ObjectAllValuesFrom(property, self.expression(filler))
-            case ObjectMinCardinality(n, property, filler):
-                return self._bound(ObjectMinCardinality, n, property, self.expression(filler))
-            case ObjectMaxCardinality(n, property, filler):
-                return self._bound(ObjectMaxCardinality, n, property, self.expression(filler))
-            case ObjectExactCardinality(n, property, filler):
+            case owl.ObjectIntersectionOf(operands):
+                return owl.ObjectIntersectionOf(tuple(map(self.expression, operands)))
+            case owl.ObjectUnionOf(operands):
+                return owl.ObjectUnionOf(tuple(map(self.expression, operands)))
+            case owl.ObjectComplementOf(operand):
+                return owl.ObjectComplementOf(self.expression(operand))
+            case owl.ObjectSomeValuesFrom(property, filler):
+                return owl.ObjectSomeValuesFrom(property, self.expression(filler))
+            case owl.ObjectAllValuesFrom(property, filler):
+                return owl.ObjectAllValuesFrom(property, self.expression(filler))
+            case owl.ObjectMinCardinality(n, property, filler):
+                return self._bound(owl.ObjectMinCardinality, n, property, self.expression(filler))
+            case owl.ObjectMaxCardinality(n, property, filler):
+                return self._bound(owl.ObjectMaxCardinality, n, property, self.expression(filler))
+            case owl.ObjectExactCardinality(n, property, filler):
                 named = self._named(self.expression(filler))
-                bounds = (self._bound(kind, n, property, named) for kind in (ObjectMinCardinality, ObjectMaxCardinality))
-                return ObjectIntersectionOf(tuple(bounds))
-            case DataSomeValuesFrom(data_property, data_range):
-                return DataMinCardinality(1, data_property, data_range)
-            case DataAllValuesFrom(data_property, data_range):
-                return DataMaxCardinality(0, data_property, DataComplementOf(data_range))
-            case DataHasValue(data_property, literal):
-                return DataMinCardinality(1, data_property, DataOneOf((literal,)))
-            case DataMinCardinality() | DataMaxCardinality():
+                bounds = (self._bound(kind, n, property, named) for kind in (owl.ObjectMinCardinality, owl.ObjectMaxCardinality))
+                return owl.ObjectIntersectionOf(tuple(bounds))
+            case owl.DataSomeValuesFrom(data_property, data_range):
+                return owl.DataMinCardinality(1, data_property, data_range)
+            case owl.DataAllValuesFrom(data_property, data_range):
+                return owl.DataMaxCardinality(0, data_property, owl.DataComplementOf(data_range))
+            case owl.DataHasValue(data_property, literal):
+                return owl.DataMinCardinality(1, data_property, owl.DataOneOf((literal,)))
+            case owl.DataMinCardinality() | owl.DataMaxCardinality():
                 return expression
-            case DataExactCardinality(n, data_property, data_range):
-                minimum = DataMinCardinality(n, data_property, data_range)
-                return ObjectIntersectionOf((minimum, DataMaxCardinality(n, data_property, data_range)))
+            case owl.DataExactCardinality(n, data_property, data_range):
+                minimum = owl.DataMinCardinality(n, data_property, data_range)
+                return owl.ObjectIntersectionOf((minimum, owl.DataMaxCardinality(n, data_property, data_range)))
         raise UsageError(f"{type(expression).__name__} is outside SHIQ(D)", _REMEDY)
 
     def _bound(
         self,
-        kind: type[ObjectMinCardinality] | type[ObjectMaxCardinality],
+        kind: type[owl.ObjectMinCardinality] | type[owl.ObjectMaxCardinality],
         n: int,
-        property: ObjectPropertyExpression,
-        filler: ClassExpression,
-    ) -> ClassExpression:
+        property: owl.ObjectPropertyExpression,
+        filler: owl.ClassExpression,
+    ) -> owl.ClassExpression:
         bound = kind(n, property, filler)
-        if n > 1 or (n == 1 and kind is ObjectMaxCardinality):
+        if n > 1 or (n == 1 and kind is owl.ObjectMaxCardinality):
             require_simple(role_of(property), self._roles, bound)
-        return at_least(1, property, filler) if n == 1 and kind is ObjectMinCardinality else bound
+        return at_least(1, property, filler) if n == 1 and kind is owl.ObjectMinCardinality else bound
 
-    def _named(self, filler: ClassExpression) -> Class:
-        if isinstance(filler, Class):
+    def _named(self, filler: owl.ClassExpression) -> owl.Class:
+        if isinstance(filler, owl.Class):
             return filler
         name, is_new = self._names.name(filler)
         if is_new:
-            self._definitions += [Inclusion(Class(name), filler), Inclusion(filler, Class(name))]
-        return Class(name)
+            self._definitions += [Inclusion(owl.Class(name), filler), Inclusion(filler, owl.Class(name))]
+        return owl.Class(name)
 
 
-def _equivalences(expressions: tuple[ClassExpression, ...]) -> Iterator[tuple[ClassExpression, ClassExpression]]:
+def _equivalences(expressions: tuple[owl.ClassExpression, ...]) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
     """Both ways between a named class and each of the others; without a named class, round in a ring."""
     if len(expressions) < 2:
         return
-    hub = next((e for e in expressions if isinstance(e, Class) and e not in (THING, NOTHING)), None)
+    hub = next((e for e in expressions if isinstance(e, owl.Class) and e not in (owl.THING, owl.NOTHING)), None)
     if hub is None and len(expressions) > 2:
         yield from zip(expressions, (*expressions[1:], expressions[0]))
         return
@@ -226,27 +178,27 @@ def _equivalences(expressions: tuple[ClassExpression, ...]) -> Iterator[tuple[Cl
         yield expression, centre
 
 
-def _disjointness(expressions: tuple[ClassExpression, ...]) -> Iterator[tuple[ClassExpression, ClassExpression]]:
+def _disjointness(expressions: tuple[owl.ClassExpression, ...]) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
     for first, second in combinations(expressions, 2):
-        yield ObjectIntersectionOf((first, second)), NOTHING
+        yield owl.ObjectIntersectionOf((first, second)), owl.NOTHING
 
 
-def require_simple(role: Role, roles: RoleBox, where: Axiom | ClassExpression) -> None:
+def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpression) -> None:
     """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be eliminated (OWL 2, section 11)."""
     if not roles.is_simple(role):
         inverse = "the inverse of " if role.inverted else ""
         raise UsageError(f"{type(where).__name__} on {inverse}<{role.iri}>, which is not simple, is outside SHIQ(D)", _REMEDY)
 
 
-def _refuse_built_in_properties(axiom: Axiom) -> None:
+def _refuse_built_in_properties(axiom: owl.Axiom) -> None:
     """The universal and the empty property are outside SHIQ(D); inclusions that hold for every property say nothing."""
     found = {e.iri for e in entities(axiom) if getattr(e, "iri", "") in _BUILT_IN_PROPERTIES}
     if not found:
         return
     match axiom:
-        case SubObjectPropertyOf(sub, sup) if role_of(sup).iri in _TOP or role_of(sub).iri in _BOTTOM:
+        case owl.SubObjectPropertyOf(sub, sup) if role_of(sup).iri in _TOP or role_of(sub).iri in _BOTTOM:
             return
-        case SubDataPropertyOf(DataProperty(sub_iri), DataProperty(sup_iri)) if sup_iri in _TOP or sub_iri in _BOTTOM:
+        case owl.SubDataPropertyOf(owl.DataProperty(sub_iri), owl.DataProperty(sup_iri)) if sup_iri in _TOP or sub_iri in _BOTTOM:
             return
-    names = ", ".join(sorted("owl:" + iri.removeprefix(OWL) for iri in found))
+    names = ", ".join(sorted("owl:" + iri.removeprefix(owl.OWL) for iri in found))
     raise UsageError(f"{type(axiom).__name__} with {names} is outside SHIQ(D)", _REMEDY)

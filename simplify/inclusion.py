@@ -1,6 +1,6 @@
 """What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know of the whole TBox.
 
->>> Inclusion(Class("urn:A"), Class("urn:B"), frozenset({0})).disjuncts
+>>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
 """
 
@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from shiq.model import (
-    NOTHING,
-    THING,
-    Class,
-    ClassExpression,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectMinCardinality,
-    ObjectPropertyExpression,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-)
+from shiq import model as owl
 from shiq.roles import RoleBox
 from simplify.fresh import FreshNames
 from simplify.role_origins import RoleOrigins
@@ -34,12 +23,12 @@ class Inclusion:
     of it are taken, so it follows from nothing and blames no axiom.
     """
 
-    sub: ClassExpression
-    sup: ClassExpression
+    sub: owl.ClassExpression
+    sup: owl.ClassExpression
     origins: frozenset[int] = frozenset()
 
     @property
-    def disjuncts(self) -> tuple[ClassExpression, ...]:
+    def disjuncts(self) -> tuple[owl.ClassExpression, ...]:
         """The operands of ``sup`` seen as a disjunction; none for ⊥."""
         return disjuncts(self.sup)
 
@@ -59,46 +48,46 @@ class Context:
         return FreshNames(self.scope + label, self.taken)
 
 
-def disjuncts(expression: ClassExpression) -> tuple[ClassExpression, ...]:
+def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...]:
     """The operands of ``expression`` seen as a disjunction; none for ⊥."""
-    if isinstance(expression, ObjectUnionOf):
+    if isinstance(expression, owl.ObjectUnionOf):
         return expression.operands
-    return () if isinstance(expression, Class) and expression.iri == NOTHING.iri else (expression,)
+    return () if isinstance(expression, owl.Class) and expression.iri == owl.NOTHING.iri else (expression,)
 
 
-def union_of(operands: Iterable[ClassExpression]) -> ClassExpression:
+def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
     """⊔ operands: flat, ⊥ left out, ⊤ as soon as one operand is ⊤."""
-    flat: list[ClassExpression] = []
+    flat: list[owl.ClassExpression] = []
     for operand in operands:
-        if operand == THING:
-            return THING
+        if operand == owl.THING:
+            return owl.THING
         flat += disjuncts(operand)
-    return flat[0] if len(flat) == 1 else ObjectUnionOf(tuple(flat)) if flat else NOTHING
+    return flat[0] if len(flat) == 1 else owl.ObjectUnionOf(tuple(flat)) if flat else owl.NOTHING
 
 
-def intersection_of(operands: Iterable[ClassExpression]) -> ClassExpression:
+def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
     """⊓ operands: flat, ⊤ left out, ⊥ as soon as one operand is ⊥."""
-    flat: list[ClassExpression] = []
+    flat: list[owl.ClassExpression] = []
     for operand in operands:
-        if operand == NOTHING:
-            return NOTHING
-        if isinstance(operand, ObjectIntersectionOf):
+        if operand == owl.NOTHING:
+            return owl.NOTHING
+        if isinstance(operand, owl.ObjectIntersectionOf):
             flat += operand.operands
-        elif operand != THING:
+        elif operand != owl.THING:
             flat.append(operand)
-    return flat[0] if len(flat) == 1 else ObjectIntersectionOf(tuple(flat)) if flat else THING
+    return flat[0] if len(flat) == 1 else owl.ObjectIntersectionOf(tuple(flat)) if flat else owl.THING
 
 
-def at_least(n: int, role: ObjectPropertyExpression, filler: ClassExpression) -> ClassExpression:
+def at_least(n: int, role: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
     """≥n role.filler for n ≥ 1, in the one form that the passes use: ∃ where n is 1."""
-    return ObjectSomeValuesFrom(role, filler) if n == 1 else ObjectMinCardinality(n, role, filler)
+    return owl.ObjectSomeValuesFrom(role, filler) if n == 1 else owl.ObjectMinCardinality(n, role, filler)
 
 
-def complement_of(literal: ClassExpression) -> ClassExpression:
+def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
     """The literal that says the opposite of ``literal``, a name or a negated name."""
-    return literal.operand if isinstance(literal, ObjectComplementOf) else ObjectComplementOf(literal)
+    return literal.operand if isinstance(literal, owl.ObjectComplementOf) else owl.ObjectComplementOf(literal)
 
 
-def is_literal(expression: ClassExpression) -> bool:
+def is_literal(expression: owl.ClassExpression) -> bool:
     """Whether ``expression`` is a name or a negated name."""
-    return isinstance(expression, Class | ObjectComplementOf)
+    return isinstance(expression, owl.Class | owl.ObjectComplementOf)

@@ -14,60 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shiq.model import (
-    NOTHING,
-    THING,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    DataAllValuesFrom,
-    DataExactCardinality,
-    DataHasValue,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataProperty,
-    DataPropertyDomain,
-    DataPropertyRange,
-    DataSomeValuesFrom,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    HasKey,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 from shiq.signature import parts
 
 
-def relevant(axioms: Sequence[Axiom], values: Iterable[object]) -> list[Axiom]:
+def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
     """The axioms, in their order, that can take part in a contradiction with ``values`` (assertions or expressions).
 
     Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
@@ -84,7 +35,7 @@ class Reach:
     names: frozenset[str]
 
 
-def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> Reach:
+def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
     """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and properties).
 
     The others hold once all other names are empty, whatever the domain and wherever the individuals are: so a model of those
@@ -108,46 +59,51 @@ def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> Reach:
 
 def names_of(values: Iterable[object]) -> set[str]:
     """The IRIs of the classes and properties in ``values``."""
-    return {part.iri for value in values for part in parts(value) if isinstance(part, Class | ObjectProperty | DataProperty)}
+    return {
+        part.iri
+        for value in values
+        for part in parts(value)
+        if isinstance(part, owl.Class | owl.ObjectProperty | owl.DataProperty)
+    }
 
 
-def _is_local(axiom: Axiom, names: set[str]) -> bool:
+def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
     match axiom:
-        case SubClassOf(sub, sup):
+        case owl.SubClassOf(sub, sup):
             return _is_empty(sub, names) or _is_full(sup, names)
-        case EquivalentClasses(members):
+        case owl.EquivalentClasses(members):
             return all(_is_empty(m, names) for m in members) or all(_is_full(m, names) for m in members)
-        case DisjointClasses(members):
+        case owl.DisjointClasses(members):
             return sum(not _is_empty(m, names) for m in members) < 2
-        case DisjointUnion(cls, members):
+        case owl.DisjointUnion(cls, members):
             return _is_empty(cls, names) and all(_is_empty(m, names) for m in members)
-        case SubObjectPropertyOf(sub, _) | SubDataPropertyOf(sub, _):
+        case owl.SubObjectPropertyOf(sub, _) | owl.SubDataPropertyOf(sub, _):
             return not _is_in(sub, names)
-        case EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+        case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return not any(_is_in(m, names) for m in members)
-        case InverseObjectProperties(first, second):
+        case owl.InverseObjectProperties(first, second):
             return not _is_in(first, names) and not _is_in(second, names)
-        case DisjointObjectProperties(members) | DisjointDataProperties(members):
+        case owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
             return sum(_is_in(m, names) for m in members) < 2
-        case ObjectPropertyDomain(property, filler) | ObjectPropertyRange(property, filler):
+        case owl.ObjectPropertyDomain(property, filler) | owl.ObjectPropertyRange(property, filler):
             return not _is_in(property, names) or _is_full(filler, names)
-        case DataPropertyDomain(property, filler):
+        case owl.DataPropertyDomain(property, filler):
             return not _is_in(property, names) or _is_full(filler, names)
-        case DataPropertyRange(property, _) | FunctionalDataProperty(property):
+        case owl.DataPropertyRange(property, _) | owl.FunctionalDataProperty(property):
             return not _is_in(property, names)
         case (
-            FunctionalObjectProperty(property)
-            | InverseFunctionalObjectProperty(property)
-            | SymmetricObjectProperty(property)
-            | AsymmetricObjectProperty(property)
-            | IrreflexiveObjectProperty(property)
-            | TransitiveObjectProperty(property)
+            owl.FunctionalObjectProperty(property)
+            | owl.InverseFunctionalObjectProperty(property)
+            | owl.SymmetricObjectProperty(property)
+            | owl.AsymmetricObjectProperty(property)
+            | owl.IrreflexiveObjectProperty(property)
+            | owl.TransitiveObjectProperty(property)
         ):
             return not _is_in(property, names)
-        case SubObjectPropertyChain(chain, _):
+        case owl.SubObjectPropertyChain(chain, _):
             # No path passes an empty link.
             return not all(_is_in(link, names) for link in chain)
-        case HasKey(expression, roles, data):
+        case owl.HasKey(expression, roles, data):
             # It needs two members, and a value of each property.
             return _is_empty(expression, names) or not all(_is_in(p, names) for p in (*roles, *data))
     # ReflexiveObjectProperty (no domain is empty, so the property is not), DatatypeDefinition, and whatever is not known here.
@@ -155,37 +111,37 @@ def _is_local(axiom: Axiom, names: set[str]) -> bool:
 
 
 def _is_in(property: Any, names: set[str]) -> bool:
-    return (property.property if isinstance(property, ObjectInverseOf) else property).iri in names or _is_top(property)
+    return (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri in names or _is_top(property)
 
 
 def _is_top(property: Any) -> bool:
-    iri: str = (property.property if isinstance(property, ObjectInverseOf) else property).iri
+    iri: str = (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri
     return iri.startswith("http://www.w3.org/2002/07/owl#")
 
 
 def _is_empty(expression: Any, names: set[str]) -> bool:
     """Whether ``expression`` has no members if what is not in ``names`` has none."""
     match expression:
-        case Class(iri):
-            return expression == NOTHING or (iri not in names and expression != THING)
-        case ObjectIntersectionOf(operands):
+        case owl.Class(iri):
+            return expression == owl.NOTHING or (iri not in names and expression != owl.THING)
+        case owl.ObjectIntersectionOf(operands):
             return any(_is_empty(o, names) for o in operands)
-        case ObjectUnionOf(operands):
+        case owl.ObjectUnionOf(operands):
             return all(_is_empty(o, names) for o in operands)
-        case ObjectComplementOf(operand):
+        case owl.ObjectComplementOf(operand):
             return _is_full(operand, names)
-        case ObjectSomeValuesFrom(property, filler):
+        case owl.ObjectSomeValuesFrom(property, filler):
             return not _is_in(property, names) or _is_empty(filler, names)
-        case ObjectMinCardinality(n, property, filler) | ObjectExactCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectExactCardinality(n, property, filler):
             return n > 0 and (not _is_in(property, names) or _is_empty(filler, names))
-        case ObjectHasValue(property, _) | ObjectHasSelf(property):
+        case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
             return not _is_in(property, names)
-        case ObjectOneOf(individuals):
+        case owl.ObjectOneOf(individuals):
             # An individual denotes something in every model, whether or not it is talked of elsewhere.
             return not individuals
-        case DataSomeValuesFrom(property, _) | DataHasValue(property, _):
+        case owl.DataSomeValuesFrom(property, _) | owl.DataHasValue(property, _):
             return not _is_in(property, names)
-        case DataMinCardinality(n, property, _) | DataExactCardinality(n, property, _):
+        case owl.DataMinCardinality(n, property, _) | owl.DataExactCardinality(n, property, _):
             return n > 0 and not _is_in(property, names)
     return False
 
@@ -193,26 +149,26 @@ def _is_empty(expression: Any, names: set[str]) -> bool:
 def _is_full(expression: Any, names: set[str]) -> bool:
     """Whether everything is in ``expression`` if what is not in ``names`` has no members."""
     match expression:
-        case Class():
-            return bool(expression == THING)
-        case ObjectIntersectionOf(operands):
+        case owl.Class():
+            return bool(expression == owl.THING)
+        case owl.ObjectIntersectionOf(operands):
             return all(_is_full(o, names) for o in operands)
-        case ObjectUnionOf(operands):
+        case owl.ObjectUnionOf(operands):
             return any(_is_full(o, names) for o in operands)
-        case ObjectComplementOf(operand):
+        case owl.ObjectComplementOf(operand):
             return _is_empty(operand, names)
-        case ObjectAllValuesFrom(property, filler):
+        case owl.ObjectAllValuesFrom(property, filler):
             return not _is_in(property, names) or _is_full(filler, names)
-        case DataAllValuesFrom(property, _):
+        case owl.DataAllValuesFrom(property, _):
             return not _is_in(property, names)
-        case ObjectMaxCardinality(_, property, filler):
+        case owl.ObjectMaxCardinality(_, property, filler):
             return not _is_in(property, names) or _is_empty(filler, names)
-        case ObjectMinCardinality(n, _, _):
+        case owl.ObjectMinCardinality(n, _, _):
             return bool(n == 0)
-        case ObjectExactCardinality(0, property, filler):
+        case owl.ObjectExactCardinality(0, property, filler):
             return not _is_in(property, names) or _is_empty(filler, names)
-        case DataMaxCardinality(_, property, _) | DataExactCardinality(0, property, _):
+        case owl.DataMaxCardinality(_, property, _) | owl.DataExactCardinality(0, property, _):
             return not _is_in(property, names)
-        case DataMinCardinality(n, _, _):
+        case owl.DataMinCardinality(n, _, _):
             return bool(n == 0)
     return False

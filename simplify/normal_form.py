@@ -13,22 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import prod
 from typing import TypeAlias
 
-from shiq.model import (
-    NOTHING,
-    THING,
-    Class,
-    ClassExpression,
-    DataMaxCardinality,
-    DataMinCardinality,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectPropertyExpression,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-)
+from shiq import model as owl
 from simplify.inclusion import Context, Inclusion, at_least, complement_of, disjuncts, is_literal, union_of
 from simplify.nnf import nnf
 
@@ -38,9 +23,9 @@ LABEL = "normal-form"
 DISTRIBUTED = 8
 
 #: A disjunction; a concept is a list of them, read as their conjunction: [] is ⊤, [()] is ⊥.
-Disjunction: TypeAlias = tuple[ClassExpression, ...]
+Disjunction: TypeAlias = tuple[owl.ClassExpression, ...]
 
-_RESTRICTIONS = ObjectAllValuesFrom | ObjectMaxCardinality
+_RESTRICTIONS = owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality
 
 
 def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
@@ -54,15 +39,15 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
             result.append(inclusion)
             continue
         for disjunction in naming.conjuncts(inclusion.sup):
-            result.append(Inclusion(THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins))
+            result.append(Inclusion(owl.THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins))
         result += naming.take_definitions()
     return result
 
 
 def _is_clause_of_literals(disjunction: Disjunction) -> bool:
     """Whether nothing is to be done. Most inclusions are of this kind, the pairs of a long DisjointClasses for instance."""
-    names = {d.operand if isinstance(d, ObjectComplementOf) else d for d in disjunction if is_literal(d)}
-    return len(names) == len(disjunction) and THING not in names
+    names = {d.operand if isinstance(d, owl.ObjectComplementOf) else d for d in disjunction if is_literal(d)}
+    return len(names) == len(disjunction) and owl.THING not in names
 
 
 class _Naming:
@@ -76,27 +61,27 @@ class _Naming:
         taken = []
         while self._definitions:
             waiting, self._definitions = self._definitions, []
-            taken += [Inclusion(THING, union_of(self.with_one_restriction(disjunction))) for disjunction in waiting]
+            taken += [Inclusion(owl.THING, union_of(self.with_one_restriction(disjunction))) for disjunction in waiting]
         return taken
 
-    def conjuncts(self, expression: ClassExpression) -> list[Disjunction]:
+    def conjuncts(self, expression: owl.ClassExpression) -> list[Disjunction]:
         """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from the inside out."""
         match expression:
-            case Class():
-                return [] if expression == THING else [()] if expression == NOTHING else [(expression,)]
-            case ObjectComplementOf() | DataMinCardinality() | DataMaxCardinality():
+            case owl.Class():
+                return [] if expression == owl.THING else [()] if expression == owl.NOTHING else [(expression,)]
+            case owl.ObjectComplementOf() | owl.DataMinCardinality() | owl.DataMaxCardinality():
                 return [(expression,)]
-            case ObjectIntersectionOf(operands):
+            case owl.ObjectIntersectionOf(operands):
                 return _conjunction(d for operand in operands for d in self.conjuncts(operand))
-            case ObjectUnionOf(operands):
+            case owl.ObjectUnionOf(operands):
                 return self._disjunction([self.conjuncts(operand) for operand in operands])
-            case ObjectSomeValuesFrom(property, filler):
+            case owl.ObjectSomeValuesFrom(property, filler):
                 return self._minimum(1, property, filler)
-            case ObjectMinCardinality(n, property, filler):
+            case owl.ObjectMinCardinality(n, property, filler):
                 return self._minimum(n, property, filler)
-            case ObjectAllValuesFrom(property, filler):
+            case owl.ObjectAllValuesFrom(property, filler):
                 return self._universal(property, filler)
-            case ObjectMaxCardinality(n, property, filler):
+            case owl.ObjectMaxCardinality(n, property, filler):
                 return self._maximum(n, property, filler)
         raise TypeError(expression)
 
@@ -105,28 +90,28 @@ class _Naming:
         restrictions = [d for d in disjunction if isinstance(d, _RESTRICTIONS)]
         if len(restrictions) < 2:
             return disjunction
-        kept = next((r for r in restrictions if isinstance(r, ObjectMaxCardinality)), restrictions[0])
+        kept = next((r for r in restrictions if isinstance(r, owl.ObjectMaxCardinality)), restrictions[0])
         return tuple(self._literal([(d,)]) if d in restrictions and d != kept else d for d in disjunction)
 
-    def _minimum(self, n: int, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+    def _minimum(self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
         inner = self.conjuncts(filler)
         if inner == [()]:
             return [()]
-        return [(at_least(n, property, self._literal(inner, positive=True) if inner else THING),)]
+        return [(at_least(n, property, self._literal(inner, positive=True) if inner else owl.THING),)]
 
-    def _maximum(self, n: int, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+    def _maximum(self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
         """≤n R.D: the filler is named from above, through a ¬Q that lies below ¬D."""
         complement = self.conjuncts(nnf(filler, False))
         if not complement:
             return []
-        name = THING if complement == [()] else complement_of(self._literal(complement, positive=False))
-        return [(ObjectMaxCardinality(n, property, name),)]
+        name = owl.THING if complement == [()] else complement_of(self._literal(complement, positive=False))
+        return [(owl.ObjectMaxCardinality(n, property, name),)]
 
-    def _universal(self, property: ObjectPropertyExpression, filler: ClassExpression) -> list[Disjunction]:
+    def _universal(self, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
         """∀R.(D₁ ⊓ D₂) is ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ everything but literals is named."""
         inner = self.conjuncts(filler)
         literals = [tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction) for disjunction in inner]
-        return [(ObjectAllValuesFrom(property, union_of(disjunction)),) for disjunction in _conjunction(literals)]
+        return [(owl.ObjectAllValuesFrom(property, union_of(disjunction)),) for disjunction in _conjunction(literals)]
 
     def _disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
         if [] in operands:
@@ -141,13 +126,13 @@ class _Naming:
             product = [left + right for left in product for right in factor]
         return _conjunction(product)
 
-    def _literal(self, concept: list[Disjunction], positive: bool | None = None) -> ClassExpression:
+    def _literal(self, concept: list[Disjunction], positive: bool | None = None) -> owl.ClassExpression:
         """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or of the one that keeps Horn
         inclusions Horn."""
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
             (literal,) = concept[0]
-            if positive is None or isinstance(literal, Class) is positive:
+            if positive is None or isinstance(literal, owl.Class) is positive:
                 return literal
         literal, is_new = self._names.literal(_key(concept), sign)
         if is_new:
@@ -171,9 +156,9 @@ def _is_small(factors: list[list[Disjunction]]) -> bool:
 def _is_positive(disjunction: Disjunction) -> bool:
     """Whether a clause of ``disjunction`` gets a head atom from it."""
     return any(
-        any(isinstance(literal, Class) for literal in disjuncts(d.filler))
-        if isinstance(d, ObjectAllValuesFrom)
-        else not isinstance(d, ObjectComplementOf)
+        any(isinstance(literal, owl.Class) for literal in disjuncts(d.filler))
+        if isinstance(d, owl.ObjectAllValuesFrom)
+        else not isinstance(d, owl.ObjectComplementOf)
         for d in disjunction
     )
 
@@ -188,32 +173,32 @@ def is_tautology(disjunction: Disjunction) -> bool:
     """Whether two disjuncts always make it true: A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, ∃R.C ⊔ ∀R.¬C."""
     if len(disjunction) < 2:
         return False
-    if any(isinstance(d, ObjectComplementOf) and d.operand in disjunction for d in disjunction):
+    if any(isinstance(d, owl.ObjectComplementOf) and d.operand in disjunction for d in disjunction):
         return True
     least = {(property, filler): n for n, property, filler in filter(None, map(_lower_bound, disjunction))}
     most = filter(None, map(_upper_bound, disjunction))
     return any(n >= least.get((property, filler), n + 2) - 1 for n, property, filler in most)
 
 
-def _lower_bound(d: ClassExpression) -> tuple[int, object, object] | None:
+def _lower_bound(d: owl.ClassExpression) -> tuple[int, object, object] | None:
     match d:
-        case ObjectSomeValuesFrom(property, filler):
+        case owl.ObjectSomeValuesFrom(property, filler):
             return 1, property, filler
-        case ObjectMinCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler):
             return n, property, filler
-        case DataMinCardinality(n, data_property, data_range):
+        case owl.DataMinCardinality(n, data_property, data_range):
             return n, data_property, data_range
     return None
 
 
-def _upper_bound(d: ClassExpression) -> tuple[int, object, object] | None:
+def _upper_bound(d: owl.ClassExpression) -> tuple[int, object, object] | None:
     match d:
-        case ObjectAllValuesFrom(property, ObjectComplementOf(operand)):
+        case owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(operand)):
             return 0, property, operand
-        case ObjectAllValuesFrom(property, filler) if filler == NOTHING:
-            return 0, property, THING
-        case ObjectMaxCardinality(n, property, filler):
+        case owl.ObjectAllValuesFrom(property, filler) if filler == owl.NOTHING:
+            return 0, property, owl.THING
+        case owl.ObjectMaxCardinality(n, property, filler):
             return n, property, filler
-        case DataMaxCardinality(n, data_property, data_range):
+        case owl.DataMaxCardinality(n, data_property, data_range):
             return n, data_property, data_range
     return None

@@ -16,13 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from shiq.model import (
-    THING,
-    Axiom,
-    Class,
-    ObjectAllValuesFrom,
-    SubObjectPropertyChain,
-)
+from shiq import model as owl
 from shiq.roles import Role, RoleBox, expression_of, role_box, role_of
 from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, union_of
 from simplify.restrictions import restriction_of
@@ -56,10 +50,10 @@ class RolePaths:
     right.
     """
 
-    def __init__(self, axioms: Iterable[Axiom]) -> None:
+    def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
         axioms = list(axioms)
         box = role_box(axioms)
-        chains = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, SubObjectPropertyChain)]
+        chains = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, owl.SubObjectPropertyChain)]
         # What is above a chain is found by looking below, so only the chain's own role is marked.
         composite = {r for _, sup in chains for r in (sup, sup.inverse)}
         self.roles: RoleBox = replace(box, transitive=box.transitive | composite)
@@ -153,22 +147,22 @@ def eliminate_paths(inclusions: Sequence[Inclusion], context: Context, paths: Ro
     for inclusion in inclusions:
         result.append(inclusion)
         restriction = restriction_of(inclusion)
-        if not isinstance(restriction, ObjectAllValuesFrom) or paths.roles.is_simple(role_of(restriction.property)):
+        if not isinstance(restriction, owl.ObjectAllValuesFrom) or paths.roles.is_simple(role_of(restriction.property)):
             continue
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
-        is_positive = any(isinstance(d, Class) for d in filler)
+        is_positive = any(isinstance(d, owl.Class) for d in filler)
         upper = paths.name(role_of(restriction.property))
         automaton = paths.automaton(upper)
         named = [names.literal((upper, state, frozenset(filler)), is_positive) for state in range(automaton.size)]
         states = [literal for literal, _ in named]
-        result.append(Inclusion(THING, union_of((*others, states[0])), inclusion.origins))
+        result.append(Inclusion(owl.THING, union_of((*others, states[0])), inclusion.origins))
         if named[0][1]:
             for p, role, q in sorted(automaton.steps):
-                step = ObjectAllValuesFrom(expression_of(role), states[q])
-                result.append(Inclusion(THING, union_of((complement_of(states[p]), step))))
+                step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
+                result.append(Inclusion(owl.THING, union_of((complement_of(states[p]), step))))
             for f in sorted(automaton.finals):
-                result.append(Inclusion(THING, union_of((complement_of(states[f]), *filler))))
+                result.append(Inclusion(owl.THING, union_of((complement_of(states[f]), *filler))))
     return result
 
 

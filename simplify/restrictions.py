@@ -11,15 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shiq.model import (
-    THING,
-    Class,
-    ClassExpression,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectMaxCardinality,
-    SubClassOf,
-)
+from shiq import model as owl
 from shiq.roles import Role, expression_of, role_of
 from simplify.fresh import FreshNames
 from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
@@ -62,80 +54,82 @@ def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list
     return result
 
 
-def _named(inclusion: Inclusion, restriction: ObjectAllValuesFrom | ObjectMaxCardinality, names: FreshNames) -> list[Inclusion]:
+def _named(
+    inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality, names: FreshNames
+) -> list[Inclusion]:
     written = restriction
     others = [d for d in inclusion.disjuncts if d is not restriction]
     definitions: list[Inclusion] = []
-    if isinstance(restriction, ObjectAllValuesFrom):
+    if isinstance(restriction, owl.ObjectAllValuesFrom):
         if others and not disjuncts(restriction.filler):
             # C ⊔ ∀S.⊥ is a domain: ⊤ ⊑ ∀S⁻.C has a remedy for every role assertion.
-            restriction = ObjectAllValuesFrom(expression_of(role_of(restriction.property).inverse), union_of(others))
+            restriction = owl.ObjectAllValuesFrom(expression_of(role_of(restriction.property).inverse), union_of(others))
             others = []
         literals = disjuncts(restriction.filler)
         if len(literals) != 1 or not is_literal(literals[0]):
-            filler, is_new = names.literal(frozenset(literals), not all(isinstance(d, ObjectComplementOf) for d in literals))
+            filler, is_new = names.literal(frozenset(literals), not all(isinstance(d, owl.ObjectComplementOf) for d in literals))
             if is_new:
-                definitions.append(Inclusion(THING, union_of((complement_of(filler), *literals))))
-            restriction = ObjectAllValuesFrom(restriction.property, filler)
+                definitions.append(Inclusion(owl.THING, union_of((complement_of(filler), *literals))))
+            restriction = owl.ObjectAllValuesFrom(restriction.property, filler)
     if len(others) > 1 or not all(map(is_literal, others)):
-        literal, is_new = names.literal(restriction, not isinstance(restriction.filler, ObjectComplementOf))
+        literal, is_new = names.literal(restriction, not isinstance(restriction.filler, owl.ObjectComplementOf))
         if is_new:
-            definitions.insert(0, Inclusion(THING, union_of((complement_of(literal), restriction))))
-        return [Inclusion(THING, union_of((*others, literal)), inclusion.origins), *definitions]
+            definitions.insert(0, Inclusion(owl.THING, union_of((complement_of(literal), restriction))))
+        return [Inclusion(owl.THING, union_of((*others, literal)), inclusion.origins), *definitions]
     if restriction is written:
         return [inclusion]
-    return [Inclusion(THING, union_of((*others, restriction)), inclusion.origins), *definitions]
+    return [Inclusion(owl.THING, union_of((*others, restriction)), inclusion.origins), *definitions]
 
 
-def restriction_of(inclusion: Inclusion) -> ObjectAllValuesFrom | ObjectMaxCardinality | None:
+def restriction_of(inclusion: Inclusion) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
     """The one ∀ or ≤ among the disjuncts, if any."""
     for disjunct in inclusion.disjuncts:
-        if isinstance(disjunct, ObjectAllValuesFrom | ObjectMaxCardinality):
+        if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):
             return disjunct
     return None
 
 
-def definition4_axiom(inclusion: Inclusion) -> SubClassOf:
+def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
     """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they imply on the right."""
     restriction = restriction_of(inclusion)
     if restriction is not None:
         premise = [complement_of(d) for d in inclusion.disjuncts if d is not restriction]
-        return SubClassOf(premise[0] if premise else THING, restriction)
-    body: list[ClassExpression] = []
-    head: list[ClassExpression] = []
+        return owl.SubClassOf(premise[0] if premise else owl.THING, restriction)
+    body: list[owl.ClassExpression] = []
+    head: list[owl.ClassExpression] = []
     for disjunct in inclusion.disjuncts:
-        if isinstance(disjunct, ObjectComplementOf):
+        if isinstance(disjunct, owl.ObjectComplementOf):
             body.append(disjunct.operand)
         else:
             head.append(disjunct)
-    return SubClassOf(intersection_of(body), union_of(head))
+    return owl.SubClassOf(intersection_of(body), union_of(head))
 
 
-def universals_of(axioms: Sequence[SubClassOf]) -> tuple[Universal, ...]:
+def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
     """The axioms of the form L₁ ⊑ ∀S.L₂, each once."""
     found = (
         Universal(_lit(axiom.sub), role_of(axiom.sup.property), filler)
         for axiom in axioms
-        if isinstance(axiom.sup, ObjectAllValuesFrom) and (filler := _lit(axiom.sup.filler)) is not None
+        if isinstance(axiom.sup, owl.ObjectAllValuesFrom) and (filler := _lit(axiom.sup.filler)) is not None
     )
     return tuple(dict.fromkeys(found))
 
 
-def at_mosts_of(axioms: Sequence[SubClassOf]) -> tuple[AtMost, ...]:
+def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
     """The axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
     found = (
         AtMost(_lit(axiom.sub), axiom.sup.cardinality, role_of(axiom.sup.property), _lit(axiom.sup.filler))
         for axiom in axioms
-        if isinstance(axiom.sup, ObjectMaxCardinality)
+        if isinstance(axiom.sup, owl.ObjectMaxCardinality)
     )
     return tuple(dict.fromkeys(found))
 
 
-def _lit(literal: ClassExpression) -> Lit | None:
+def _lit(literal: owl.ClassExpression) -> Lit | None:
     """``literal`` as a value; None for ⊤."""
     match literal:
-        case ObjectComplementOf(Class(iri)):
+        case owl.ObjectComplementOf(owl.Class(iri)):
             return iri, False
-        case Class(iri):
-            return None if literal == THING else (iri, True)
+        case owl.Class(iri):
+            return None if literal == owl.THING else (iri, True)
     raise TypeError(literal)

@@ -6,17 +6,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shiq.model import (
-    Axiom,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 from shiq.roles import Role, role_box, role_of
 
-_ROLE_INCLUSIONS = SubObjectPropertyOf | EquivalentObjectProperties | InverseObjectProperties | SymmetricObjectProperty
+_ROLE_INCLUSIONS = (
+    owl.SubObjectPropertyOf | owl.EquivalentObjectProperties | owl.InverseObjectProperties | owl.SymmetricObjectProperty
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class RoleOrigins:
         return self.inclusion(role, other) | self.inclusion(other, role) | {self.transitive[other]}
 
 
-def role_origins(axioms: Sequence[Axiom]) -> RoleOrigins:
+def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
     steps: dict[Role, list[tuple[Role, int]]] = {}
     transitive: dict[Role, int] = {}
     for index, axiom in enumerate(axioms):
@@ -59,7 +54,7 @@ def role_origins(axioms: Sequence[Axiom]) -> RoleOrigins:
             for r, s in sorted(role_box((axiom,)).inclusions):
                 steps.setdefault(r, []).append((s, index))
                 steps.setdefault(r.inverse, []).append((s.inverse, index))
-        elif isinstance(axiom, TransitiveObjectProperty):
+        elif isinstance(axiom, owl.TransitiveObjectProperty):
             role = role_of(axiom.property)
             transitive.setdefault(role, index)
             transitive.setdefault(role.inverse, index)

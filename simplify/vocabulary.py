@@ -1,7 +1,7 @@
 """The entities that an axiom is about.
 
 >>> from shiq.model import SubClassOf
->>> sorted(e.iri for e in entities(SubClassOf(Class("urn:A"), Class("urn:B"))))
+>>> sorted(e.iri for e in entities(SubClassOf(owl.Class("urn:A"), owl.Class("urn:B"))))
 ['urn:A', 'urn:B']
 """
 
@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shiq.model import Axiom, Class, ClassExpression, DataProperty, DataRange, Datatype, ObjectProperty
+from shiq import model as owl
 
-Entity = Class | ObjectProperty | DataProperty | Datatype
+Entity = owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
 
 
-def entities(value: Axiom | ClassExpression | DataRange) -> Iterator[Entity]:
+def entities(value: owl.Axiom | owl.ClassExpression | owl.DataRange) -> Iterator[Entity]:
     """Every class, property and datatype in ``value``, as often as it stands there. Iterative, so that depth does not matter."""
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, Class | ObjectProperty | DataProperty | Datatype):
+        if isinstance(item, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype):
             yield item
         elif isinstance(item, tuple):
             stack += item
@@ -27,9 +27,9 @@ def entities(value: Axiom | ClassExpression | DataRange) -> Iterator[Entity]:
             stack += [getattr(item, name) for name in getattr(item, "__match_args__", ())]
 
 
-def class_names(axioms: Iterable[Axiom]) -> frozenset[str]:
-    return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, Class))
+def class_names(axioms: Iterable[owl.Axiom]) -> frozenset[str]:
+    return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, owl.Class))
 
 
-def object_properties(axioms: Iterable[Axiom]) -> frozenset[str]:
-    return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, ObjectProperty))
+def object_properties(axioms: Iterable[owl.Axiom]) -> frozenset[str]:
+    return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, owl.ObjectProperty))

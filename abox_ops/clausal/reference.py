@@ -18,17 +18,8 @@ from abox_ops.labels.needs import Needs
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.modules.components import Kept
 from abox_ops.told.reference import saturate
+from shiq import model as owl
 from shiq.abox import individuals_of
-from shiq.model import (
-    Assertion,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.roles import Role, role_of
 
 
@@ -59,7 +50,7 @@ def clausal(
     old: ElementGraph,
     old_labels: dict[str, Label],
     whole: ElementGraph,
-    inserted: Iterable[Assertion],
+    inserted: Iterable[owl.Assertion],
 ) -> Closure:
     """The closure for normalised insertions ``inserted`` (= A⁺ \\ A, already in ``whole``)."""
     return _Clausal(space, data, old, old_labels, whole, list(inserted)).run()
@@ -73,7 +64,7 @@ class _Clausal:
         old: ElementGraph,
         old_labels: dict[str, Label],
         whole: ElementGraph,
-        inserted: list[Assertion],
+        inserted: list[owl.Assertion],
     ) -> None:
         self.space, self.data, self.old, self.old_labels, self.whole = space, data, old, old_labels, whole
         self.inserted = inserted
@@ -141,16 +132,16 @@ class _Clausal:
         for assertion in self.inserted:
             match assertion:
                 case (
-                    SameIndividual()
-                    | DifferentIndividuals()
-                    | NegativeObjectPropertyAssertion()
-                    | NegativeDataPropertyAssertion()
+                    owl.SameIndividual()
+                    | owl.DifferentIndividuals()
+                    | owl.NegativeObjectPropertyAssertion()
+                    | owl.NegativeDataPropertyAssertion()
                 ):
                     started |= {find(i) for i in individuals_of(assertion)}
-                case DataPropertyAssertion(property, subject, literal):
+                case owl.DataPropertyAssertion(property, subject, literal):
                     if not self._is_decided(find(subject), property.iri, literal):
                         started.add(find(subject))
-                case ObjectPropertyAssertion(property, subject, object):
+                case owl.ObjectPropertyAssertion(property, subject, object):
                     a, b, role = find(subject), find(object), role_of(property)
                     if self._is_relevant(role, a, b) or self._is_seen(role, a, b):
                         started |= {a, b}
@@ -215,7 +206,7 @@ class _Clausal:
 
     # --- A_add -------------------------------------------------------------------------------------
 
-    def _is_decided(self, element: str, property: str, literal: Literal) -> bool:
+    def _is_decided(self, element: str, property: str, literal: owl.Literal) -> bool:
         return self.data.is_decided(
             property,
             literal,

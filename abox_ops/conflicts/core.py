@@ -10,23 +10,11 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import NamedModule
 from abox_ops.modules.components import modules
 from abox_ops.published.everything import everything
+from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.bits import bits
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.model import (
-    NOTHING,
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectComplementOf,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.reasoner.protocol import Module
 from shiq.roles import role_of
 
@@ -35,8 +23,8 @@ Fact: TypeAlias = tuple[object, ...]
 
 
 def core(
-    tbox: ClausalTBox, assertions: Sequence[Assertion], refuted_part: Callable[[Module], Module | None]
-) -> list[Assertion] | None:
+    tbox: ClausalTBox, assertions: Sequence[owl.Assertion], refuted_part: Callable[[Module], Module | None]
+) -> list[owl.Assertion] | None:
     """Those of ``assertions``, in their order, that one refutation of them rests on: inconsistent by themselves, not always
     minimal. None where none was found. ``refuted_part`` is `shiq.reasoner.protocol.Tracing.core`."""
     graph = ElementGraph(tbox)
@@ -53,13 +41,13 @@ def core(
         if part is not None:
             wanted = set(_facts(part, named))
             used = {x for fact in wanted for x in fact[1]}  # type: ignore[attr-defined]
-            chosen: set[Assertion] = set()
+            chosen: set[owl.Assertion] = set()
             for plain, a in plains:
                 fact = _fact(tbox, graph, plain)
                 if fact in wanted:
                     wanted.discard(fact)
                     chosen.add(a)
-                elif isinstance(plain, SameIndividual) and find(plain.first) in used:
+                elif isinstance(plain, owl.SameIndividual) and find(plain.first) in used:
                     chosen.add(a)
             return [a for a in assertions if a in chosen]
     return None
@@ -77,22 +65,22 @@ def _facts(module: Module, named: NamedModule) -> Iterable[Fact]:
     yield from (("≠", tuple(sorted((names[x], names[y])))) for x, y in module.different)
 
 
-def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: Assertion) -> Fact | None:
+def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
     """What a normalised assertion says, as `_facts` names it."""
     find = graph.elements.find
     match plain:
-        case ClassAssertion(Class(iri), x) if iri != NOTHING.iri:
+        case owl.ClassAssertion(owl.Class(iri), x) if iri != owl.NOTHING.iri:
             return "+", (find(x),), tbox.atom_ids[iri]
-        case ClassAssertion(ObjectComplementOf(Class(iri)), x):
+        case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), x):
             return "-", (find(x),), tbox.atom_ids[iri]
-        case ObjectPropertyAssertion(property, x, y) | NegativeObjectPropertyAssertion(property, x, y):
+        case owl.ObjectPropertyAssertion(property, x, y) | owl.NegativeObjectPropertyAssertion(property, x, y):
             role, ends = role_of(property), (find(x), find(y))
-            kind = "r" if isinstance(plain, ObjectPropertyAssertion) else "!r"
+            kind = "r" if isinstance(plain, owl.ObjectPropertyAssertion) else "!r"
             return kind, (ends[::-1] if role.inverted else ends), role.iri
-        case DataPropertyAssertion(property, x, value):
+        case owl.DataPropertyAssertion(property, x, value):
             return "d", (find(x),), property.iri, value
-        case NegativeDataPropertyAssertion(property, x, value):
+        case owl.NegativeDataPropertyAssertion(property, x, value):
             return "!d", (find(x),), property.iri, value
-        case DifferentIndividuals(x, y):
+        case owl.DifferentIndividuals(x, y):
             return "≠", tuple(sorted((find(x), find(y))))
     return None

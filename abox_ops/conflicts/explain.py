@@ -25,6 +25,7 @@ from abox_ops.engine import AddSet
 from abox_ops.modules.components import modules
 from abox_ops.modules.decide import Decider
 from abox_ops.published.everything import everything
+from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
@@ -32,25 +33,6 @@ from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.explanation.canonical import Row, canonical_rows, rows_of
 from shiq.explanation.parsed import line_of
 from shiq.explanation.proof import prove
-from shiq.model import (
-    Assertion,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    DatatypeDefinition,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TBox,
-    TransitiveObjectProperty,
-)
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.protocol import Answer, Module
 from shiq.roles import role_box
@@ -88,7 +70,7 @@ class Explainer:
     where that is cheaper.
     """
 
-    tbox: TBox
+    tbox: owl.TBox
     decider: Decider
     check: Checker
     limit: int = 1000
@@ -96,12 +78,12 @@ class Explainer:
     progress: Callable[[str, int, int], None] | None = None
     patience: float = field(default_factory=lambda: PATIENCE)
     above: Callable[[AddSet], Checker | None] = lambda _: None
-    found: dict[frozenset[Assertion], RawConflict] = field(default_factory=dict)
+    found: dict[frozenset[owl.Assertion], RawConflict] = field(default_factory=dict)
     unexplained: int = 0
     complete: bool = True
     unsure: bool = False
-    _doubtful: set[frozenset[Assertion]] = field(default_factory=set)
-    _known_axioms: dict[tuple[Row, ...], tuple[list[Axiom], bool]] = field(default_factory=dict)
+    _doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
+    _known_axioms: dict[tuple[Row, ...], tuple[list[owl.Axiom], bool]] = field(default_factory=dict)
     _patient_until: float | None = None
 
     def run(self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
@@ -122,12 +104,12 @@ class Explainer:
 
     # --- one group ---------------------------------------------------------------------------------
 
-    def _explain_groups(self, add_set: AddSet, groups: Iterable[tuple[str, ...]]) -> set[frozenset[Assertion]]:
+    def _explain_groups(self, add_set: AddSet, groups: Iterable[tuple[str, ...]]) -> set[frozenset[owl.Assertion]]:
         """One conflict for each group; gives those that are new."""
-        new: set[frozenset[Assertion]] = set()
+        new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
         supports = Supports(self.decider.space(add_set.tbox), add_set)
-        candidates: dict[frozenset[Assertion], list[Assertion]] = {}
+        candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         for i, group in enumerate(todo):
             if self._is_over() or len(self.found) + len(candidates) >= self.limit:
                 self.unexplained += len(todo) - i
@@ -160,7 +142,7 @@ class Explainer:
                 new.add(key)
         return new
 
-    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[Assertion]]:
+    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]]:
         """Small sets of assertions around ``group`` that are inconsistent by themselves and share no insertion: what refutations
         rest on, where the reasoner tells. None if time runs out."""
         tbox = add_set.tbox
@@ -174,10 +156,10 @@ class Explainer:
                 break
         return []
 
-    def _cores(self, add_set: AddSet, part: list[Assertion]) -> list[list[Assertion]]:
+    def _cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
         """What one refutation of ``part`` rests on, then one of the rest without its insertions, and so on."""
         tbox = add_set.tbox
-        found: list[list[Assertion]] = []
+        found: list[list[owl.Assertion]] = []
         while not self._is_over() and len(self.found) + len(found) < self.limit:
             used = core(tbox, part, lambda module: self.decider.core(tbox, module, self._left()))
             if used is None:
@@ -192,7 +174,7 @@ class Explainer:
     def _left(self) -> float | None:
         return None if self.deadline is None else max(0.01, self.deadline - time.monotonic())
 
-    def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[Assertion] | None:
+    def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[owl.Assertion] | None:
         """A set of assertions around ``group`` that is inconsistent by itself, or None if time runs out."""
         for part in supports.sets(group):
             if self._refutes(tbox, part):
@@ -201,34 +183,34 @@ class Explainer:
                 return None
         return None
 
-    def _split(self, add_set: AddSet, assertions: Iterable[Assertion]) -> tuple[list[Assertion], list[Assertion]]:
-        inserted: list[Assertion] = []
-        base: list[Assertion] = []
+    def _split(self, add_set: AddSet, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], list[owl.Assertion]]:
+        inserted: list[owl.Assertion] = []
+        base: list[owl.Assertion] = []
         for assertion in assertions:
             (inserted if add_set.is_inserted(assertion) else base).append(assertion)
         return inserted, base
 
     def _minimal(
-        self, candidates: dict[frozenset[Assertion], list[Assertion]], add_set: AddSet
-    ) -> dict[frozenset[Assertion], list[Assertion]]:
+        self, candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]], add_set: AddSet
+    ) -> dict[frozenset[owl.Assertion], list[owl.Assertion]]:
         """Candidates made minimal with respect to all of A, not just to what was near.
 
         X less any one insertion must be consistent with A. Since that is antitone, many such sets are tried as one batch; only
         where that is inconsistent they are tried one by one.
         """
-        done: dict[frozenset[Assertion], list[Assertion]] = {}
+        done: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         open_ = {k: b for k, b in candidates.items() if len(k) > 1}
         done.update((k, b) for k, b in candidates.items() if len(k) <= 1)
         singles = {a for k in done for a in k}
         open_ = {k: b for k, b in open_.items() if not k & singles}
-        suspects: set[frozenset[Assertion]] = set()
-        holding: dict[Assertion, list[frozenset[Assertion]]] = {}
+        suspects: set[frozenset[owl.Assertion]] = set()
+        holding: dict[owl.Assertion, list[frozenset[owl.Assertion]]] = {}
         for key in open_:
             for assertion in key:
                 holding.setdefault(assertion, []).append(key)
         for turn in range(max(map(len, open_), default=0)):
-            pool: set[Assertion] = set()
-            pooled: list[frozenset[Assertion]] = []
+            pool: set[owl.Assertion] = set()
+            pooled: list[frozenset[owl.Assertion]] = []
             for key in open_:
                 if turn < len(key):
                     rest = key - {sorted(key, key=repr)[turn]}
@@ -253,15 +235,15 @@ class Explainer:
                 done.setdefault(smaller, base)
         return done
 
-    def _is_decided(self, key: frozenset[Assertion], turn: int) -> bool:
+    def _is_decided(self, key: frozenset[owl.Assertion], turn: int) -> bool:
         """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
         self.unsure = False
         self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
         return not self.unsure
 
     def _smaller(
-        self, key: frozenset[Assertion], base: list[Assertion], add_set: AddSet
-    ) -> Iterable[tuple[frozenset[Assertion], list[Assertion]]]:
+        self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
+    ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
         """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
@@ -275,7 +257,7 @@ class Explainer:
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
-    def _justified(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
+    def _justified(self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]) -> RawConflict:
         self.unsure = insertions in self._doubtful
         self._patient_until = time.monotonic() + self.patience
         try:
@@ -283,14 +265,16 @@ class Explainer:
         finally:
             self._patient_until = None
 
-    def _with_its_reasons(self, tbox: ClausalTBox, insertions: frozenset[Assertion], base: list[Assertion]) -> RawConflict:
+    def _with_its_reasons(
+        self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]
+    ) -> RawConflict:
         fixed = sorted(insertions, key=repr)
         needed = self._shrunk(base, lambda part: self._refutes(tbox, [*fixed, *part]))
         assertions = [*fixed, *needed]
         axioms = self._axioms(tbox, assertions)
         return RawConflict(tuple(fixed), tuple(needed), tuple(axioms), not self.unsure)
 
-    def _axioms(self, tbox: ClausalTBox, assertions: list[Assertion]) -> list[Axiom]:
+    def _axioms(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> list[owl.Axiom]:
         """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
         where they differ in literals too, that is verified."""
         rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
@@ -317,7 +301,7 @@ class Explainer:
         self._known_axioms[form] = found, not self.unsure
         return found
 
-    def _is_minimal(self, axioms: list[Axiom], assertions: list[Assertion]) -> bool:
+    def _is_minimal(self, axioms: list[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
         """Whether ``axioms`` contradict ``assertions``, and none can be left out."""
         return self._refutes_with(axioms, assertions) and not any(
             self._refutes_with(axioms[:i] + axioms[i + 1 :], assertions) for i in range(len(axioms))
@@ -336,7 +320,7 @@ class Explainer:
 
     # --- local questions ---------------------------------------------------------------------------
 
-    def _modules(self, tbox: ClausalTBox, assertions: Iterable[Assertion]) -> tuple[bool, list[Module]]:
+    def _modules(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> tuple[bool, list[Module]]:
         graph = ElementGraph(tbox)
         for assertion in assertions:
             for plain in normalise(assertion, tbox.roles).assertions:
@@ -344,7 +328,7 @@ class Explainer:
         closure = everything(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
         return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
 
-    def _refutes(self, tbox: ClausalTBox, assertions: list[Assertion]) -> bool:
+    def _refutes(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none is given when time has run out."""
         if self._is_over():
             self.unsure = True
@@ -358,7 +342,7 @@ class Explainer:
         self.unsure = self.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
         return False
 
-    def _used(self, tbox: ClausalTBox, assertions: list[Assertion]) -> set[Axiom] | None:
+    def _used(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> set[owl.Axiom] | None:
         """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
         _, parts = self._modules(tbox, assertions)
         for answer in self.decider.decide(tbox, parts):
@@ -370,15 +354,15 @@ class Explainer:
                 return found
         return set()
 
-    def _refutes_with(self, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
+    def _refutes_with(self, axioms: Sequence[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
         """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so nothing is remembered."""
         if self._is_over():
             self.unsure = True
             return False
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
-        extra: list[SubClassOf | Class] = [*definitions(assertions, roles), *map(Class, atom_names(plain))]
-        tbox = simplify(TBox(tuple(axioms)), extra).clauses
+        extra: list[owl.SubClassOf | owl.Class] = [*definitions(assertions, roles), *map(owl.Class, atom_names(plain))]
+        tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses
         contradictory, parts = self._modules(tbox, assertions)
         before = self.unsure
         refuted = contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
@@ -393,8 +377,8 @@ class Explainer:
 
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
         """
-        tried: set[frozenset[Assertion]] = set()
-        laid, onto = frozenset[Assertion](), None
+        tried: set[frozenset[owl.Assertion]] = set()
+        laid, onto = frozenset[owl.Assertion](), None
         while self.found and not self._is_over() and len(self.found) < self.limit:
             removed, paths = self._next_removal(tried)
             if not paths:
@@ -405,7 +389,7 @@ class Explainer:
                 continue
             if self.progress:
                 self.progress("looking for conflicts that others hide", len(tried), 0)
-            blamed = frozenset[Assertion]().union(*self.found)
+            blamed = frozenset[owl.Assertion]().union(*self.found)
             if blamed != laid and self._is_worth_a_layer(insertions, blamed, tried):
                 before, self.unsure = self.unsure, False
                 add_set, groups = self.check(insertions.without(blamed))
@@ -428,23 +412,23 @@ class Explainer:
                 tried |= paths
         self.complete = self.complete and not self.found
 
-    def _is_worth_a_layer(self, insertions: ABox, blamed: frozenset[Assertion], tried: set[frozenset[Assertion]]) -> bool:
+    def _is_worth_a_layer(self, insertions: ABox, blamed: frozenset[owl.Assertion], tried: set[frozenset[owl.Assertion]]) -> bool:
         """Whether so many hitting sets are left to be tried that it pays to check what is not ``blamed`` by itself."""
         if len(insertions) < LARGE + len(blamed):
             return False
         return max(sum(h not in tried for h in _hitting_sets(group)) for group in _groups(list(self.found))) > 2
 
-    def _is_consistent(self, check: Checker, part: frozenset[Assertion]) -> bool:
+    def _is_consistent(self, check: Checker, part: frozenset[owl.Assertion]) -> bool:
         """Whether ``check`` answers for certain that ``part`` contradicts nothing."""
         before, self.unsure = self.unsure, False
         _, groups = check(abox_of(sorted(part, key=repr)))
         found, self.unsure = not groups and not self.unsure, before
         return found
 
-    def _next_removal(self, tried: set[frozenset[Assertion]]) -> tuple[set[Assertion], set[frozenset[Assertion]]]:
+    def _next_removal(self, tried: set[frozenset[owl.Assertion]]) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
         """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""
-        removed: set[Assertion] = set()
-        fresh: set[frozenset[Assertion]] = set()
+        removed: set[owl.Assertion] = set()
+        fresh: set[frozenset[owl.Assertion]] = set()
         for group in _groups(list(self.found)):
             hitting = _hitting_sets(group)
             untried = next((h for h in hitting if h not in tried), None)
@@ -458,14 +442,14 @@ class Explainer:
         return bool(ends) and time.monotonic() > min(ends)
 
 
-def _groups(conflicts: list[frozenset[Assertion]]) -> list[list[frozenset[Assertion]]]:
+def _groups(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:
     """Conflicts that share insertions, directly or by others, together."""
     together: Partition[int] = Partition()
-    first: dict[Assertion, int] = {}
+    first: dict[owl.Assertion, int] = {}
     for i, conflict in enumerate(conflicts):
         for assertion in conflict:
             together.union(first.setdefault(assertion, i), i)
-    found: dict[int, list[frozenset[Assertion]]] = {}
+    found: dict[int, list[frozenset[owl.Assertion]]] = {}
     for i, conflict in enumerate(conflicts):
         found.setdefault(together.find(i), []).append(conflict)
     return list(found.values())
@@ -475,9 +459,9 @@ def _groups(conflicts: list[frozenset[Assertion]]) -> list[list[frozenset[Assert
 HITTING_SETS = 200
 
 
-def _hitting_sets(conflicts: list[frozenset[Assertion]]) -> list[frozenset[Assertion]]:
+def _hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
     """The minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in a fixed order."""
-    partial: set[frozenset[Assertion]] = {frozenset()}
+    partial: set[frozenset[owl.Assertion]] = {frozenset()}
     for conflict in sorted(conflicts, key=lambda c: (len(c), sorted(map(repr, c)))):
         grown = {h for h in partial if h & conflict}
         for h in partial - grown:
@@ -488,21 +472,21 @@ def _hitting_sets(conflicts: list[frozenset[Assertion]]) -> list[frozenset[Asser
     return sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))
 
 
-def _is_about_roles(axiom: Axiom) -> bool:
+def _is_about_roles(axiom: owl.Axiom) -> bool:
     return isinstance(axiom, _ROLE_AXIOMS)
 
 
 _ROLE_AXIOMS = (
-    AsymmetricObjectProperty,
-    DatatypeDefinition,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    SubDataPropertyOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
+    owl.AsymmetricObjectProperty,
+    owl.DatatypeDefinition,
+    owl.DisjointDataProperties,
+    owl.DisjointObjectProperties,
+    owl.EquivalentDataProperties,
+    owl.EquivalentObjectProperties,
+    owl.InverseObjectProperties,
+    owl.IrreflexiveObjectProperty,
+    owl.SubDataPropertyOf,
+    owl.SubObjectPropertyOf,
+    owl.SymmetricObjectProperty,
+    owl.TransitiveObjectProperty,
 )

@@ -17,17 +17,9 @@ from abox_ops.elements.normal import normalise
 from abox_ops.elements.partition import Grouping, components
 from abox_ops.elements.union_view import Whole
 from abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, positions, unique
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectComplementOf,
-)
 from shiq.roles import Role, RoleBox, role_of
 
 #: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
@@ -42,7 +34,7 @@ class Rare:
 
     literals: list[tuple[int, NameLiteral, bool]]
     negative_edges: list[tuple[int, Role, int]]
-    negative_data: list[tuple[int, str, Literal]]
+    negative_data: list[tuple[int, str, owl.Literal]]
 
 
 class Graph:
@@ -78,7 +70,7 @@ class Graph:
         self._mapped: tuple[Ints, Ints, Ints] | None = None
         self._is_joined = False
         self._has_insertions = False
-        self.asserted_complex: list[tuple[int, int, Assertion]] = []
+        self.asserted_complex: list[tuple[int, int, owl.Assertion]] = []
 
     def __len__(self) -> int:
         return len(self.key)
@@ -256,7 +248,7 @@ class Graph:
         if same.any():
             self.join(self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same]))
 
-    def _gather_complex(self, rows: list[tuple[int, Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
+    def _gather_complex(self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.whole.terms_of(np.array([node]))[0]
@@ -264,19 +256,19 @@ class Graph:
             for plain in normalise(assertion, self.roles).assertions:
                 self._add_plain(plain, element, term, inserted)
 
-    def _add_plain(self, plain: Assertion, element: int, term: str, inserted: bool) -> None:
+    def _add_plain(self, plain: owl.Assertion, element: int, term: str, inserted: bool) -> None:
         match plain:
-            case ClassAssertion(Class(iri), individual) if individual == term:
+            case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
                 self.rare.literals.append((element, (iri, True), inserted))
-            case ClassAssertion(ObjectComplementOf(Class(iri)), individual) if individual == term:
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if individual == term:
                 self.rare.literals.append((element, (iri, False), inserted))
-            case NegativeObjectPropertyAssertion(property, subject, object):
+            case owl.NegativeObjectPropertyAssertion(property, subject, object):
                 role = role_of(property)
                 if subject == term:
                     self.rare.negative_edges.append((element, role, self._element(object)))
                 if object == term:
                     self.rare.negative_edges.append((element, role.inverse, self._element(subject)))
-            case NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
+            case owl.NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
                 self.rare.negative_data.append((element, property.iri, literal))
 
     def _element(self, term: str) -> int:

@@ -10,19 +10,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from shiq import model as owl
 from shiq.functional.writer import axiom_text
-from shiq.model import (
-    NOTHING,
-    THING,
-    Assertion,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    NegativeObjectPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    SubClassOf,
-)
 from shiq.roles import RoleBox, role_of
 
 DEFINED = "urn:shiq:fresh:assertion:"
@@ -34,33 +23,33 @@ class Normalised:
     """``assertions``: class assertions on a (negated) name, and every other kind but non-simple negative role assertions;
     a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need."""
 
-    assertions: tuple[Assertion, ...]
-    definitions: tuple[SubClassOf, ...] = field(default=())
+    assertions: tuple[owl.Assertion, ...]
+    definitions: tuple[owl.SubClassOf, ...] = field(default=())
 
 
-def normalise(assertion: Assertion, roles: RoleBox) -> Normalised:
+def normalise(assertion: owl.Assertion, roles: RoleBox) -> Normalised:
     """``assertion`` in normal form."""
     match assertion:
-        case ClassAssertion(Class() as name, _):
-            return Normalised(() if name == THING else (assertion,))
-        case ClassAssertion(ObjectComplementOf(Class() as name), individual):
-            if name == THING:
-                return Normalised((ClassAssertion(NOTHING, individual),))
-            return Normalised(() if name == NOTHING else (assertion,))
-        case ClassAssertion(expression, individual):
+        case owl.ClassAssertion(owl.Class() as name, _):
+            return Normalised(() if name == owl.THING else (assertion,))
+        case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class() as name), individual):
+            if name == owl.THING:
+                return Normalised((owl.ClassAssertion(owl.NOTHING, individual),))
+            return Normalised(() if name == owl.NOTHING else (assertion,))
+        case owl.ClassAssertion(expression, individual):
             return _defined(expression, individual)
-        case NegativeObjectPropertyAssertion(property, subject, object) if not roles.is_simple(role_of(property)):
-            target = Class(NAMED + object)
-            rest = _defined(ObjectAllValuesFrom(property, ObjectComplementOf(target)), subject)
-            return Normalised((*rest.assertions, ClassAssertion(target, object)), rest.definitions)
+        case owl.NegativeObjectPropertyAssertion(property, subject, object) if not roles.is_simple(role_of(property)):
+            target = owl.Class(NAMED + object)
+            rest = _defined(owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject)
+            return Normalised((*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions)
     return Normalised((assertion,))
 
 
-def _defined(expression: ClassExpression, individual: str) -> Normalised:
-    name = Class(DEFINED + hashlib.sha256(axiom_text(expression).encode()).hexdigest()[:24])
-    return Normalised((ClassAssertion(name, individual),), (SubClassOf(name, expression),))
+def _defined(expression: owl.ClassExpression, individual: str) -> Normalised:
+    name = owl.Class(DEFINED + hashlib.sha256(axiom_text(expression).encode()).hexdigest()[:24])
+    return Normalised((owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),))
 
 
-def definitions(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf, ...]:
+def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:
     """The definitions that ``assertions`` need, each once, in order."""
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))

@@ -13,23 +13,9 @@ from typing import TypeVar
 
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import EMPTY, Label, contradiction, join
+from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
-from shiq.model import (
-    NOTHING,
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectComplementOf,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.roles import Role, role_of
 
 V = TypeVar("V")
@@ -51,42 +37,42 @@ class ElementGraph:
     literals: dict[str, Label] = field(default_factory=dict)
     half_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
     negative_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
-    data: dict[str, set[tuple[str, Literal]]] = field(default_factory=lambda: defaultdict(set))
-    negative_data: dict[str, set[tuple[str, Literal]]] = field(default_factory=lambda: defaultdict(set))
+    data: dict[str, set[tuple[str, owl.Literal]]] = field(default_factory=lambda: defaultdict(set))
+    negative_data: dict[str, set[tuple[str, owl.Literal]]] = field(default_factory=lambda: defaultdict(set))
     different: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, assertion: Assertion) -> None:
+    def add(self, assertion: owl.Assertion) -> None:
         """Adds one normalised assertion (see `abox_ops.elements.normal`)."""
         ids = self.tbox.atom_ids
         match assertion:
-            case ClassAssertion(Class(iri), individual):
+            case owl.ClassAssertion(owl.Class(iri), individual):
                 self.individuals.add(individual)
-                label = contradiction(self.tbox) if iri == NOTHING.iri else (1 << ids[iri], 0)
+                label = contradiction(self.tbox) if iri == owl.NOTHING.iri else (1 << ids[iri], 0)
                 self.literals[individual] = join(self.literals.get(individual, EMPTY), label)
-            case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual):
                 self.individuals.add(individual)
                 self.literals[individual] = join(self.literals.get(individual, EMPTY), (0, 1 << ids[iri]))
-            case ObjectPropertyAssertion(property, subject, object):
+            case owl.ObjectPropertyAssertion(property, subject, object):
                 self._add_pair(self.half_edges, role_of(property), subject, object)
-            case NegativeObjectPropertyAssertion(property, subject, object):
+            case owl.NegativeObjectPropertyAssertion(property, subject, object):
                 self._add_pair(self.negative_edges, role_of(property), subject, object)
-            case DataPropertyAssertion(DataProperty(iri), subject, literal):
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.individuals.add(subject)
                 self.data[subject].add((iri, literal))
-            case NegativeDataPropertyAssertion(DataProperty(iri), subject, literal):
+            case owl.NegativeDataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.individuals.add(subject)
                 self.negative_data[subject].add((iri, literal))
-            case SameIndividual(first, second):
+            case owl.SameIndividual(first, second):
                 self.individuals |= {first, second}
                 self.elements.union(first, second)
-            case DifferentIndividuals(first, second):
+            case owl.DifferentIndividuals(first, second):
                 self.individuals |= {first, second}
                 self.different[first].add(second)
                 self.different[second].add(first)
             case _:
                 raise TypeError(assertion)
 
-    def extended(self, tbox: ClausalTBox, assertions: Iterable[Assertion]) -> ElementGraph:
+    def extended(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> ElementGraph:
         """This graph with normalised ``assertions`` added; ``tbox`` has this graph's atoms as a prefix. This graph stays."""
         added = list(assertions)
         mentioned = {i for a in added for i in individuals_of(a)}
@@ -139,10 +125,10 @@ class ElementGraph:
         find = self.elements.find
         return {find(other) for m in self.elements.members(element) for other in self.different.get(m, ())}
 
-    def values(self, element: str) -> set[tuple[str, Literal]]:
+    def values(self, element: str) -> set[tuple[str, owl.Literal]]:
         return {v for m in self.elements.members(element) for v in self.data.get(m, ())}
 
-    def negative_values(self, element: str) -> set[tuple[str, Literal]]:
+    def negative_values(self, element: str) -> set[tuple[str, owl.Literal]]:
         return {v for m in self.elements.members(element) for v in self.negative_data.get(m, ())}
 
 
@@ -169,11 +155,13 @@ def _grown(table: dict[str, set[V]], mentioned: Iterable[str]) -> dict[str, set[
     return copied
 
 
-def atom_names(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     """The class names in normalised ``assertions``, in order: they have to be atoms."""
     found: dict[str, None] = {}
     for assertion in assertions:
         match assertion:
-            case ClassAssertion(Class(iri), _) | ClassAssertion(ObjectComplementOf(Class(iri)), _) if iri != NOTHING.iri:
+            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _) if (
+                iri != owl.NOTHING.iri
+            ):
                 found[iri] = None
     return tuple(found)

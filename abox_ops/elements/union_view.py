@@ -10,24 +10,13 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH, Base
 from abox_ops.labels.numbered import Bools
+from shiq import model as owl
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, array_table, contained, positions, unique
 from shiq.columns.hashes import literal_hash
 from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS, SAME, abox_rows, complex_rows, mentioned, positions_of
 from shiq.columns.strings import are_strings
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 
 V = TypeVar("V")
 
@@ -38,8 +27,8 @@ class Batch:
 
     names: Names
     terms: list[str]
-    literals: list[Literal]
-    complex: tuple[Assertion, ...]
+    literals: list[owl.Literal]
+    complex: tuple[owl.Assertion, ...]
     tables: dict[str, ArrayTable]
 
     def __len__(self) -> int:
@@ -186,9 +175,9 @@ class Whole:
             "inserted": np.repeat([False, True], [len(part["node"]) if part else 0 for part in (old, new)]),
         }
 
-    def complex_of(self, nodes: Ints) -> list[tuple[int, Assertion, bool]]:
+    def complex_of(self, nodes: Ints) -> list[tuple[int, owl.Assertion, bool]]:
         """(node, assertion, whether it is inserted) for each complex assertion of ``nodes``."""
-        found: list[tuple[int, Assertion, bool]] = []
+        found: list[tuple[int, owl.Assertion, bool]] = []
         theirs = self.base.table("complex")
         if len(theirs):
             rows = theirs.rows_of(nodes[nodes < FRESH])
@@ -199,28 +188,28 @@ class Whole:
                 found.append((node, self.batch.complex[ordinal - FRESH], True))
         return found
 
-    def inserted_complex(self) -> list[Assertion]:
+    def inserted_complex(self) -> list[owl.Assertion]:
         ordinals = unique(self.inserted["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
 
-    def some_inserted(self, most: int) -> Iterator[Assertion]:
+    def some_inserted(self, most: int) -> Iterator[owl.Assertion]:
         """At most ``most`` of each kind of assertion that the batch has and the base has not."""
         rows = {name: {c: column[:most] for c, column in table.columns.items()} for name, table in self.inserted.items()}
         names, text = self.names, self.terms_of
         types = rows["class_assertions"]
         for individual, cls in zip(text(types["node"]), types["class"].tolist()):
-            yield ClassAssertion(Class(names.classes.values[cls]), individual)
+            yield owl.ClassAssertion(owl.Class(names.classes.values[cls]), individual)
         data = rows["data_assertions"]
         for individual, property_, literal in zip(
             text(data["node"]), data["property"].tolist(), self.literals_of(data["literal"])
         ):
-            yield DataPropertyAssertion(DataProperty(names.data_properties.values[property_]), individual, literal)
+            yield owl.DataPropertyAssertion(owl.DataProperty(names.data_properties.values[property_]), individual, literal)
         edges = self._from_the_front("half_edges", "role", most)
         for subject, role, value in zip(text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])):
-            yield ObjectPropertyAssertion(ObjectProperty(names.object_properties.values[role // 2]), subject, value)
+            yield owl.ObjectPropertyAssertion(owl.ObjectProperty(names.object_properties.values[role // 2]), subject, value)
         pairs = self._from_the_front("pairs", "kind", most)
         for subject, kind, value in zip(text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])):
-            yield (SameIndividual if kind == SAME else DifferentIndividuals)(subject, value)
+            yield (owl.SameIndividual if kind == SAME else owl.DifferentIndividuals)(subject, value)
         yield from self.inserted_complex()[:most]
 
     def _from_the_front(self, table: str, column: str, most: int) -> Columns:
@@ -245,7 +234,7 @@ class Whole:
     def terms_of(self, nodes: Ints) -> list[str]:
         return _looked_up(nodes, self.base.terms_of, self.batch.terms)
 
-    def literals_of(self, literals: Ints) -> list[Literal]:
+    def literals_of(self, literals: Ints) -> list[owl.Literal]:
         return _looked_up(literals, self.base.literals_of, self.batch.literals)
 
     def are_strings(self, literals: Ints) -> Bools:

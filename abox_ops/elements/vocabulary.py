@@ -6,25 +6,16 @@ from collections.abc import Iterable
 
 from abox_ops.elements.normal import definitions, normalise
 from abox_ops.elements.reference import atom_names
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassExpression,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    ObjectPropertyAssertion,
-    SameIndividual,
-    SubClassOf,
-)
+from shiq import model as owl
 from shiq.roles import RoleBox
 
 
-def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClassOf | Class, ...]:
+def vocabulary(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf | owl.Class, ...]:
     """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
 
     In an order that depends on the set of assertions alone.
     """
-    complex_: list[Assertion] = []
+    complex_: list[owl.Assertion] = []
     names: set[str] = set()
     for assertion in assertions:
         for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
@@ -32,15 +23,15 @@ def vocabulary(assertions: Iterable[Assertion], roles: RoleBox) -> tuple[SubClas
             if plain is not assertion:
                 complex_.append(assertion)
     ordered = sorted(complex_, key=repr)
-    return (*definitions(ordered, roles), *map(Class, sorted(names)))
+    return (*definitions(ordered, roles), *map(owl.Class, sorted(names)))
 
 
 #: What normal form leaves alone, and no class name stands in.
-_PLAIN = (ObjectPropertyAssertion, DataPropertyAssertion, SameIndividual, DifferentIndividuals)
+_PLAIN = (owl.ObjectPropertyAssertion, owl.DataPropertyAssertion, owl.SameIndividual, owl.DifferentIndividuals)
 
 
-def name_of(defined: ClassExpression) -> str:
+def name_of(defined: owl.ClassExpression) -> str:
     """The name that a definition defines."""
-    if not isinstance(defined, Class):
+    if not isinstance(defined, owl.Class):
         raise TypeError(defined)
     return defined.iri

@@ -18,23 +18,15 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
+from shiq import model as owl
 from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
 from shiq.columns.names import Names
 from shiq.columns.rows import ROW_COLUMNS, SAME
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    SubClassOf,
-    TBox,
-)
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
 from simplify import SimplifiedTBox, simplify
 
-Extra = tuple[SubClassOf | Class, ...]
+Extra = tuple[owl.SubClassOf | owl.Class, ...]
 _NONE = np.zeros(0, np.int64)
 
 
@@ -98,7 +90,7 @@ class Index:
     detached: Ints = field(default_factory=lambda: _NONE)
 
 
-def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
+def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
     """The index that the store of ``base`` holds; built anew if this version of the program reads ``tbox`` in other clauses."""
     store = base.store
     document = store.index_document
@@ -122,7 +114,7 @@ def stored_index(tbox: TBox, roles: RoleBox, base: StoreBase) -> Index:
     )
 
 
-def build_index(tbox: TBox, roles: RoleBox, base: Base) -> Index:
+def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
     complex_ = all_complex(base)
     extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
@@ -181,26 +173,26 @@ def alone(base: Base) -> Whole:
     return Whole(base, Batch(base.names, [], [], (), tables), tables)
 
 
-def all_complex(base: Base) -> list[Assertion]:
+def all_complex(base: Base) -> list[owl.Assertion]:
     """The complex assertions of ``base``, each once."""
-    found: dict[Assertion, None] = {}
+    found: dict[owl.Assertion, None] = {}
     for rows in base.table("complex").scan():
         found.update(dict.fromkeys(base.complex_of(rows)))
     return list(found)
 
 
-def vocabulary_of(names: Names, classes: Ints, complex: Sequence[Assertion], roles: RoleBox) -> Extra:
+def vocabulary_of(names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox) -> Extra:
     """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: what `vocabulary` gives
     for all of them."""
-    stand_ins = (ClassAssertion(Class(names.classes.values[i]), "") for i in classes.tolist())
+    stand_ins = (owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist())
     return vocabulary([*stand_ins, *complex], roles)
 
 
-def negated(complex: Sequence[Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
+def negated(complex: Sequence[owl.Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
     """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
     plain = [p for a in complex for p in normalise(a, roles).assertions]
-    negative = [role_of(p.property) for p in plain if isinstance(p, NegativeObjectPropertyAssertion)]
+    negative = [role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)]
     return (
         frozenset(r for role in negative for r in (role, role.inverse)),
-        frozenset(p.property.iri for p in plain if isinstance(p, NegativeDataPropertyAssertion)),
+        frozenset(p.property.iri for p in plain if isinstance(p, owl.NegativeDataPropertyAssertion)),
     )

@@ -13,6 +13,7 @@ from abox_ops.labels.data import DataView
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
 from abox_ops.labels.residuals import Residuals
+from shiq import model as owl
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.names import Names
@@ -20,7 +21,6 @@ from shiq.columns.strings import STRING, are_strings
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.datatypes.datatype_map import TYPES
 from shiq.datatypes.values import TEXT
-from shiq.model import NOTHING, RDF, RDFS, THING, DataComplementOf, Datatype, Literal
 from shiq.roles import Role
 
 #: What no xsd:string holds: the characters outside XML 1.0.
@@ -78,9 +78,9 @@ class Calculus:
 
     def literal(self, iri: str, positive: bool) -> int:
         """The label that holds one (negated) name."""
-        if iri == NOTHING.iri:
+        if iri == owl.NOTHING.iri:
             return self.table.clash_id if positive else EMPTY_ID
-        if iri == THING.iri:
+        if iri == owl.THING.iri:
             return EMPTY_ID if positive else self.table.clash_id
         bit = 1 << self.tbox.atom_ids[iri]
         return self.table.id((bit, 0) if positive else (0, bit))
@@ -88,7 +88,7 @@ class Calculus:
     def class_labels(self, classes: Ints) -> Ints:
         """The label that an assertion of each class gives."""
         for iri in self.names.classes.values[len(self._class_ids) :]:
-            known = iri in self.tbox.atom_ids or iri in (NOTHING.iri, THING.iri)
+            known = iri in self.tbox.atom_ids or iri in (owl.NOTHING.iri, owl.THING.iri)
             self._class_ids.append(self.literal(iri, True) if known else -1)
         found = np.array(self._class_ids, np.int64)[classes]
         if len(found) and found.min() < 0:
@@ -159,14 +159,14 @@ class Calculus:
                 found |= c.head | c.body
         return found
 
-    def refuted(self, rows: Columns, literals: Iterable[Literal]) -> Ints:
+    def refuted(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
         """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of the rows."""
         properties = self.names.data_properties.values
         values = list(literals)
         found = np.full(len(values), EMPTY_ID, np.int64)
         alike = self.alike(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
-            found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], Literal("text"))]))
+            found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], owl.Literal("text"))]))
         for i in np.flatnonzero(~alike).tolist():
             label = self.data.refuted([(properties[rows["property"][i]], values[i])])
             if label != EMPTY:
@@ -187,12 +187,12 @@ class Calculus:
         found: set[str] = set()
         for atom in self.tbox.atoms:
             if isinstance(atom, DataAtMost):
-                range_ = atom.range.operand if isinstance(atom.range, DataComplementOf) else atom.range
-                if not isinstance(range_, Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
+                range_ = atom.range.operand if isinstance(atom.range, owl.DataComplementOf) else atom.range
+                if not isinstance(range_, owl.Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
                     found |= below(atom.property)
         return frozenset(found)
 
-    def ill_typed(self, literals: Iterable[Literal]) -> Bools:
+    def ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
         """Which literals denote nothing."""
         values = list(literals)
         found = ~are_strings(values)
@@ -201,7 +201,7 @@ class Calculus:
         return found
 
 
-_ALL_STRINGS = {STRING, RDFS + "Literal", RDF + "PlainLiteral"}
+_ALL_STRINGS = {STRING, owl.RDFS + "Literal", owl.RDF + "PlainLiteral"}
 _NO_STRINGS = {iri for iri, known in TYPES.items() if known.space != TEXT}
 
 

@@ -25,18 +25,9 @@ from abox_ops.modules.components import Kept, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.told.told_plus import ToldPlus
+from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
-from shiq.model import (
-    Assertion,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.roles import Role, role_of
 
 
@@ -58,7 +49,9 @@ class Patching:
 class Patch:
     """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted`` (= A⁺ \\ A)."""
 
-    def __init__(self, means: Patching, outside: OutsideCompletion, whole: ElementGraph, inserted: Iterable[Assertion]) -> None:
+    def __init__(
+        self, means: Patching, outside: OutsideCompletion, whole: ElementGraph, inserted: Iterable[owl.Assertion]
+    ) -> None:
         self.means, self.space, self.outside, self.whole = means, means.space, outside, whole
         self.inserted = list(inserted)
         self.told = ToldPlus(means.space, means.data, outside.graph, outside.told, whole)
@@ -187,13 +180,13 @@ class Patch:
         started = {e for e in self.told.labels if e not in self.inside and self._says_more(e)}
         for assertion in self.inserted:
             match assertion:
-                case SameIndividual() | NegativeObjectPropertyAssertion() | NegativeDataPropertyAssertion():
+                case owl.SameIndividual() | owl.NegativeObjectPropertyAssertion() | owl.NegativeDataPropertyAssertion():
                     started |= {find(i) for i in individuals_of(assertion)}
-                case DifferentIndividuals(first, second):
+                case owl.DifferentIndividuals(first, second):
                     a, b = find(first), find(second)
                     if not {a, b} <= self.inside and not self._are_old_and_different(a, b):
                         started |= {a, b}
-                case DataPropertyAssertion(property, subject, literal):
+                case owl.DataPropertyAssertion(property, subject, literal):
                     if find(subject) not in self.inside and not self.is_decided(find(subject), property.iri, literal):
                         started.add(find(subject))
         return started
@@ -203,7 +196,7 @@ class Patch:
         find = self.whole.elements.find
         found: set[str] = set()
         for assertion in self.inserted:
-            if isinstance(assertion, ObjectPropertyAssertion):
+            if isinstance(assertion, owl.ObjectPropertyAssertion):
                 a, b, role = find(assertion.subject), find(assertion.object), role_of(assertion.property)
                 if not {a, b} <= self.inside and not self._is_covered(role, a, b):
                     found |= {a, b}
@@ -321,7 +314,7 @@ class Patch:
         """The elements of I that told⁺ alone contradicts."""
         return {e for e in self.inside if clashes(self._told_plus(e))}
 
-    def is_decided(self, element: str, property: str, literal: Literal) -> bool:
+    def is_decided(self, element: str, property: str, literal: owl.Literal) -> bool:
         return self.means.data.is_decided(
             property,
             literal,

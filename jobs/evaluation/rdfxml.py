@@ -10,57 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    XSD,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataPropertyDomain,
-    DataPropertyRange,
-    DataRange,
-    Datatype,
-    DatatypeRestriction,
-    DisjointClasses,
-    DisjointObjectProperties,
-    EquivalentClasses,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    Literal,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectProperty,
-    ObjectPropertyDomain,
-    ObjectPropertyExpression,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    SubClassOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TBox,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 
-_CHARACTERISTICS: dict[type[Axiom], str] = {
-    AsymmetricObjectProperty: "AsymmetricProperty",
-    FunctionalDataProperty: "FunctionalProperty",
-    FunctionalObjectProperty: "FunctionalProperty",
-    InverseFunctionalObjectProperty: "InverseFunctionalProperty",
-    SymmetricObjectProperty: "SymmetricProperty",
-    TransitiveObjectProperty: "TransitiveProperty",
+_CHARACTERISTICS: dict[type[owl.Axiom], str] = {
+    owl.AsymmetricObjectProperty: "AsymmetricProperty",
+    owl.FunctionalDataProperty: "FunctionalProperty",
+    owl.FunctionalObjectProperty: "FunctionalProperty",
+    owl.InverseFunctionalObjectProperty: "InverseFunctionalProperty",
+    owl.SymmetricObjectProperty: "SymmetricProperty",
+    owl.TransitiveObjectProperty: "TransitiveProperty",
 }
 
 
@@ -69,11 +27,11 @@ def _reference(tag: str, iri: str) -> str:
 
 
 def _number(tag: str, n: int) -> str:
-    return f'<{tag} rdf:datatype="{XSD}nonNegativeInteger">{n}</{tag}>'
+    return f'<{tag} rdf:datatype="{owl.XSD}nonNegativeInteger">{n}</{tag}>'
 
 
-def _role(tag: str, role: ObjectPropertyExpression) -> str:
-    if isinstance(role, ObjectInverseOf):
+def _role(tag: str, role: owl.ObjectPropertyExpression) -> str:
+    if isinstance(role, owl.ObjectInverseOf):
         return f"<{tag}><rdf:Description>{_reference('owl:inverseOf', role.property.iri)}</rdf:Description></{tag}>"
     return _reference(tag, role.iri)
 
@@ -82,90 +40,90 @@ def _collection(tag: str, members: Iterable[str]) -> str:
     return f'<{tag} rdf:parseType="Collection">{"".join(members)}</{tag}>'
 
 
-def _filler(tag: str, expression: ClassExpression) -> str:
-    return _reference(tag, expression.iri) if isinstance(expression, Class) else f"<{tag}>{_node(expression)}</{tag}>"
+def _filler(tag: str, expression: owl.ClassExpression) -> str:
+    return _reference(tag, expression.iri) if isinstance(expression, owl.Class) else f"<{tag}>{_node(expression)}</{tag}>"
 
 
-def _restriction(role: ObjectPropertyExpression, *parts: str) -> str:
+def _restriction(role: owl.ObjectPropertyExpression, *parts: str) -> str:
     return f"<owl:Restriction>{_role('owl:onProperty', role)}{''.join(parts)}</owl:Restriction>"
 
 
-def _node(expression: ClassExpression) -> str:
+def _node(expression: owl.ClassExpression) -> str:
     match expression:
-        case Class(iri):
+        case owl.Class(iri):
             return f"<owl:Class rdf:about={quoteattr(iri)}/>"
-        case ObjectIntersectionOf(operands):
+        case owl.ObjectIntersectionOf(operands):
             return f"<owl:Class>{_collection('owl:intersectionOf', map(_node, operands))}</owl:Class>"
-        case ObjectUnionOf(operands):
+        case owl.ObjectUnionOf(operands):
             return f"<owl:Class>{_collection('owl:unionOf', map(_node, operands))}</owl:Class>"
-        case ObjectComplementOf(operand):
+        case owl.ObjectComplementOf(operand):
             return f"<owl:Class>{_filler('owl:complementOf', operand)}</owl:Class>"
-        case ObjectSomeValuesFrom(role, filler):
+        case owl.ObjectSomeValuesFrom(role, filler):
             return _restriction(role, _filler("owl:someValuesFrom", filler))
-        case ObjectAllValuesFrom(role, filler):
+        case owl.ObjectAllValuesFrom(role, filler):
             return _restriction(role, _filler("owl:allValuesFrom", filler))
-        case ObjectMinCardinality(n, role, Class(iri)) if iri == OWL + "Thing":
+        case owl.ObjectMinCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
             return _restriction(role, _number("owl:minCardinality", n))
-        case ObjectMaxCardinality(n, role, Class(iri)) if iri == OWL + "Thing":
+        case owl.ObjectMaxCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
             return _restriction(role, _number("owl:maxCardinality", n))
-        case ObjectMaxCardinality(n, role, filler):
+        case owl.ObjectMaxCardinality(n, role, filler):
             return _restriction(role, _number("owl:maxQualifiedCardinality", n), _filler("owl:onClass", filler))
-        case DataAllValuesFrom(data, range):
-            return _restriction(ObjectProperty(data.iri), _range("owl:allValuesFrom", range))
+        case owl.DataAllValuesFrom(data, range):
+            return _restriction(owl.ObjectProperty(data.iri), _range("owl:allValuesFrom", range))
     raise TypeError(f"no RDF/XML for {expression!r}")
 
 
-def _range(tag: str, range: DataRange) -> str:
+def _range(tag: str, range: owl.DataRange) -> str:
     match range:
-        case Datatype(iri):
+        case owl.Datatype(iri):
             return _reference(tag, iri)
-        case DatatypeRestriction(datatype, facets):
+        case owl.DatatypeRestriction(datatype, facets):
             members = (
-                f"<rdf:Description>{_facet(facet.replace(XSD, 'xsd:'), value)}</rdf:Description>" for facet, value in facets
+                f"<rdf:Description>{_facet(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>" for facet, value in facets
             )
             restrictions = _collection("owl:withRestrictions", members)
             return f"<{tag}><rdfs:Datatype>{_reference('owl:onDatatype', datatype.iri)}{restrictions}</rdfs:Datatype></{tag}>"
     raise TypeError(f"no RDF/XML for {range!r}")
 
 
-def _facet(tag: str, value: Literal) -> str:
+def _facet(tag: str, value: owl.Literal) -> str:
     return f"<{tag} rdf:datatype={quoteattr(value.datatype)}>{escape(value.lexical)}</{tag}>"
 
 
-def _axiom(axiom: Axiom) -> tuple[str, str]:
+def _axiom(axiom: owl.Axiom) -> tuple[str, str]:
     """The subject of an axiom and what is said there; subject "" for a node of its own."""
     match axiom:
-        case SubClassOf(Class(iri), sup):
+        case owl.SubClassOf(owl.Class(iri), sup):
             return iri, _filler("rdfs:subClassOf", sup)
-        case EquivalentClasses((Class(iri), other)):
+        case owl.EquivalentClasses((owl.Class(iri), other)):
             return iri, _filler("owl:equivalentClass", other)
-        case DisjointClasses(expressions):
+        case owl.DisjointClasses(expressions):
             members = _collection("owl:members", map(_node, expressions))
             return "", f"<owl:AllDisjointClasses>{members}</owl:AllDisjointClasses>"
-        case DisjointObjectProperties((ObjectProperty(iri), other)):
+        case owl.DisjointObjectProperties((owl.ObjectProperty(iri), other)):
             return iri, _role("owl:propertyDisjointWith", other)
-        case EquivalentObjectProperties((ObjectProperty(iri), other)):
+        case owl.EquivalentObjectProperties((owl.ObjectProperty(iri), other)):
             return iri, _role("owl:equivalentProperty", other)
-        case SubObjectPropertyOf(ObjectProperty(iri), sup):
+        case owl.SubObjectPropertyOf(owl.ObjectProperty(iri), sup):
             return iri, _role("rdfs:subPropertyOf", sup)
-        case InverseObjectProperties(ObjectProperty(iri), second):
+        case owl.InverseObjectProperties(owl.ObjectProperty(iri), second):
             return iri, _role("owl:inverseOf", second)
-        case ObjectPropertyDomain(ObjectProperty(iri), cls):
+        case owl.ObjectPropertyDomain(owl.ObjectProperty(iri), cls):
             return iri, _filler("rdfs:domain", cls)
-        case ObjectPropertyRange(ObjectProperty(iri), cls):
+        case owl.ObjectPropertyRange(owl.ObjectProperty(iri), cls):
             return iri, _filler("rdfs:range", cls)
-        case DataPropertyDomain(data, cls):
+        case owl.DataPropertyDomain(data, cls):
             return data.iri, _filler("rdfs:domain", cls)
-        case DataPropertyRange(data, range):
+        case owl.DataPropertyRange(data, range):
             return data.iri, _range("rdfs:range", range)
     characteristic = _CHARACTERISTICS.get(type(axiom))
     property = getattr(axiom, "property", None)
-    if characteristic is None or property is None or isinstance(property, ObjectInverseOf):
+    if characteristic is None or property is None or isinstance(property, owl.ObjectInverseOf):
         raise TypeError(f"no RDF/XML for {axiom!r}")
-    return property.iri, _reference("rdf:type", OWL + characteristic)
+    return property.iri, _reference("rdf:type", owl.OWL + characteristic)
 
 
-def tbox_as_rdfxml(tbox: TBox, ontology: str, assertions: Iterable[ClassAssertion] = ()) -> str:
+def tbox_as_rdfxml(tbox: owl.TBox, ontology: str, assertions: Iterable[owl.ClassAssertion] = ()) -> str:
     """``tbox`` with its declarations, as the ontology of that IRI, and the classes of some individuals that come with it.
 
     Raises TypeError for an axiom, or a class asserted, outside what is handled here.
@@ -182,7 +140,7 @@ def tbox_as_rdfxml(tbox: TBox, ontology: str, assertions: Iterable[ClassAssertio
     entities |= {iri: "rdf:Description" for iri in said if iri and iri not in entities}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:rdfs="{RDFS}" xmlns:owl="{OWL}" xmlns:xsd="{XSD}">',
+        f'<rdf:RDF xmlns:rdf="{owl.RDF}" xmlns:rdfs="{owl.RDFS}" xmlns:owl="{owl.OWL}" xmlns:xsd="{owl.XSD}">',
         f"<owl:Ontology rdf:about={quoteattr(ontology)}/>",
     ]
     for iri, kind in sorted(entities.items(), key=lambda item: (item[1], item[0])):

@@ -14,20 +14,9 @@ import pyoxigraph as ox
 from jobs.gate.gated import SetAside
 from jobs.gate.lines import Line, Triple
 from jobs.repair.undecided import ranges_of
+from shiq import model as owl
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.model import (
-    RDF,
-    DataComplementOf,
-    DataIntersectionOf,
-    DataOneOf,
-    DataRange,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    Literal,
-    Signature,
-)
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
 
@@ -42,7 +31,7 @@ class Mending:
     """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and values that a range names, and the
     IRI that a literal spells."""
 
-    def __init__(self, signature: Signature, tbox: ClausalTBox) -> None:
+    def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
         self._signature, self._tbox = signature, tbox
 
     @cached_property
@@ -50,7 +39,7 @@ class Mending:
         return DataTheory(self._tbox.definitions, self._tbox.roles)
 
     @cached_property
-    def _ranges(self) -> Mapping[str, Sequence[DataRange]]:
+    def _ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
         return ranges_of(self._tbox)
 
     @cached_property
@@ -66,7 +55,7 @@ class Mending:
         subject, predicate, value = triple
         iri, known = predicate[1:-1], self._signature
         found: list[Triple] = []
-        if kind == "undeclared" and iri == RDF + "type":
+        if kind == "undeclared" and iri == owl.RDF + "type":
             near = self._near_class.nearest(value[1:-1])
             found = [(subject, predicate, f"<{near}>")] if near else []
         elif iri in known.object_properties:
@@ -78,18 +67,18 @@ class Mending:
             found = [(subject, f"<{near}>", value)] if near else []
         return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
 
-    def _values(self, property: str, text: str) -> Iterator[Literal]:
+    def _values(self, property: str, text: str) -> Iterator[owl.Literal]:
         """Members of enumerations that are near, then the same text as another datatype that the ranges name."""
         read = _literal(text)
         if read is None or read.language:
             return
         lexical = read.value
         named = sorted({part for range_ in self._ranges.get(property, ()) for part in _named_in(range_)}, key=repr)
-        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, Literal)]
+        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
         yield from (x for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1]))) if -likeness >= _LEAST_ALIKE)
         for datatype in named:
-            if isinstance(datatype, Datatype) and datatype.iri in DATATYPES:
-                made = Literal(lexical, datatype.iri)
+            if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
+                made = owl.Literal(lexical, datatype.iri)
                 if not isinstance(self._theory.value(made), IllTyped):
                     yield made
 
@@ -115,18 +104,18 @@ def _likeness(first: str, second: str) -> float:
     return SequenceMatcher(None, a, b).ratio() if a and b else 0.0
 
 
-def _named_in(range_: DataRange) -> Iterator[Datatype | Literal]:
+def _named_in(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
     """The datatypes and literals that ``range_`` names."""
     match range_:
-        case Datatype():
+        case owl.Datatype():
             yield range_
-        case DataOneOf(literals):
+        case owl.DataOneOf(literals):
             yield from literals
-        case DatatypeRestriction(base, _):
+        case owl.DatatypeRestriction(base, _):
             yield base
-        case DataComplementOf(operand):
+        case owl.DataComplementOf(operand):
             yield from _named_in(operand)
-        case DataIntersectionOf(operands) | DataUnionOf(operands):
+        case owl.DataIntersectionOf(operands) | owl.DataUnionOf(operands):
             for operand in operands:
                 yield from _named_in(operand)
 

@@ -19,9 +19,9 @@ from jobs.graphframes.equalities import entailed_equal
 from jobs.graphframes.frames import frame, members, renamed, role_assertions, rows_of, settled
 from jobs.graphframes.rules import NOTHING_TOLD, Rules, joined_text, label_text
 from jobs.graphframes.told import told
+from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.model import Assertion, Class, ClassAssertion, NegativeObjectPropertyAssertion, ObjectComplementOf
 from shiq.roles import Role, RoleBox, role_of
 
 
@@ -177,7 +177,7 @@ class World:
 
     def _complex(self, *, all_said: bool) -> Iterable[tuple[int, str]]:
         """The literals that complex assertions come to; their negative role assertions are noted by the way."""
-        assertions: dict[Assertion, bool] = {}
+        assertions: dict[owl.Assertion, bool] = {}
         for rows in self.whole.base.table("complex").scan() if len(self.whole.base.table("complex")) else ():
             assertions.update(dict.fromkeys(self.whole.base.complex_of(rows), all_said))
         assertions.update(dict.fromkeys(self.whole.inserted_complex(), True))
@@ -185,11 +185,11 @@ class World:
         for assertion, is_said in assertions.items():
             for plain in normalise(assertion, self.roles).assertions:
                 match plain:
-                    case ClassAssertion(Class(iri), individual):
+                    case owl.ClassAssertion(owl.Class(iri), individual):
                         literal = (iri, True)
-                    case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
+                    case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual):
                         literal = (iri, False)
-                    case NegativeObjectPropertyAssertion(property, subject, object):
+                    case owl.NegativeObjectPropertyAssertion(property, subject, object):
                         a, b = self.whole.nodes_of([subject, object]).tolist()
                         self.negative_edges += [(a, role_of(property), b), (b, role_of(property).inverse, a)]
                         continue

@@ -7,59 +7,53 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import replace
 
 from abox_ops.conflicts.raw_conflict import RawConflict
+from shiq import model as owl
 from shiq.abox import individuals_of
-from shiq.model import (
-    Assertion,
-    ClassAssertion,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 
 
-def renamed(assertion: Assertion, name: Callable[[str], str], literal: Callable[[Literal], Literal] = lambda x: x) -> Assertion:
+def renamed(
+    assertion: owl.Assertion, name: Callable[[str], str], literal: Callable[[owl.Literal], owl.Literal] = lambda x: x
+) -> owl.Assertion:
     """``assertion`` about other individuals, and with other literals."""
     match assertion:
-        case ClassAssertion(_, individual):
+        case owl.ClassAssertion(_, individual):
             return replace(assertion, individual=name(individual))
-        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(_, subject, value):
             return replace(assertion, subject=name(subject), literal=literal(value))
-        case ObjectPropertyAssertion(_, subject, object) | NegativeObjectPropertyAssertion(_, subject, object):
+        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(_, subject, object):
             return replace(assertion, subject=name(subject), object=name(object))
-        case SameIndividual(first, second) | DifferentIndividuals(first, second):
+        case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
             return replace(assertion, first=name(first), second=name(second))
     raise TypeError(assertion)
 
 
-def _terms(assertion: Assertion) -> tuple[str | Literal, ...]:
+def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
     """The individuals and the literal of ``assertion``."""
     match assertion:
-        case DataPropertyAssertion(_, subject, value) | NegativeDataPropertyAssertion(_, subject, value):
+        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(_, subject, value):
             return subject, value
     return individuals_of(assertion)
 
 
-def _predicate(assertion: Assertion) -> Hashable:
+def _predicate(assertion: owl.Assertion) -> Hashable:
     """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
-    return renamed(assertion, lambda _: "", lambda _: Literal(""))
+    return renamed(assertion, lambda _: "", lambda _: owl.Literal(""))
 
 
-def predicates(assertions: Iterable[Assertion]) -> Hashable:
+def predicates(assertions: Iterable[owl.Assertion]) -> Hashable:
     return tuple(sorted(repr(_predicate(a)) for a in assertions))
 
 
-def matches(template: RawConflict, part: Sequence[Assertion]) -> Iterator[RawConflict]:
+def matches(template: RawConflict, part: Sequence[owl.Assertion]) -> Iterator[RawConflict]:
     """``template`` about other individuals and literals, wherever ``part`` says the like of different ones."""
-    by_predicate: dict[Hashable, list[Assertion]] = {}
+    by_predicate: dict[Hashable, list[owl.Assertion]] = {}
     for assertion in part:
         by_predicate.setdefault(_predicate(assertion), []).append(assertion)
     wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertions]
 
-    def extend(place: int, bound: dict[str | Literal, str | Literal], taken: tuple[Assertion, ...]) -> Iterator[RawConflict]:
+    def extend(
+        place: int, bound: dict[str | owl.Literal, str | owl.Literal], taken: tuple[owl.Assertion, ...]
+    ) -> Iterator[RawConflict]:
         if place == len(wanted):
             yield RawConflict(taken, template.base, template.axioms)
             return
@@ -74,13 +68,13 @@ def matches(template: RawConflict, part: Sequence[Assertion]) -> Iterator[RawCon
         yield from extend(0, {}, ())
 
 
-def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
+def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Assertion]:
     """A set of assertions that meets all ``conflicts``, and of which none could be left out.
 
     Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
     needless is put back.
     """
-    places: dict[Assertion, list[int]] = {}
+    places: dict[owl.Assertion, list[int]] = {}
     for i, conflict in enumerate(conflicts):
         for assertion in dict.fromkeys(conflict):
             places.setdefault(assertion, []).append(i)
@@ -88,7 +82,7 @@ def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
     open_ = {assertion: len(found) for assertion, found in places.items()}
     heap = [(-count, text[assertion], assertion) for assertion, count in open_.items()]
     heapq.heapify(heap)
-    chosen: list[Assertion] = []
+    chosen: list[owl.Assertion] = []
     met = [0] * len(conflicts)
     while heap:
         count, _, best = heapq.heappop(heap)
@@ -105,7 +99,7 @@ def hitting_set(conflicts: Sequence[Collection[Assertion]]) -> list[Assertion]:
                 for assertion in dict.fromkeys(conflicts[i]):
                     open_[assertion] -= 1
             met[i] += 1
-    needless: set[Assertion] = set()
+    needless: set[owl.Assertion] = set()
     for assertion in reversed(chosen):
         if all(met[i] > 1 for i in places[assertion]):
             needless.add(assertion)

@@ -33,24 +33,13 @@ from jobs.files import WHY, json_text, write_whole
 from jobs.repair.alike import hitting_set, matches, predicates, renamed
 from jobs.repair.undecided import open_values
 from jobs.store import tbox_hash
+from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.abox_parts import FAMILIES, chosen, rows_on, used, without
 from shiq.aside import UNDECIDED, Aside
 from shiq.conflict import Conflict
 from shiq.explanation import Explained, Group
 from shiq.functional.writer import axiom_text
-from shiq.model import (
-    RDFS,
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DataSomeValuesFrom,
-    Datatype,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-)
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
 from shiq.verdict import Verdict
@@ -64,7 +53,7 @@ MOST_ALIKE = 50
 _COPY = "urn:shiq:part:"
 #: What sets the name of an object apart from that of its subject, where it is asked whether there can be any.
 _OBJECT = ":object"
-_ANY = Datatype(RDFS + "Literal")
+_ANY = owl.Datatype(owl.RDFS + "Literal")
 
 
 @dataclass(frozen=True)
@@ -123,7 +112,7 @@ def nearby(
     add_set: AddSet,
     refuted: Sequence[tuple[str, ...]],
     undecided: Sequence[tuple[str, ...]],
-) -> list[Assertion]:
+) -> list[owl.Assertion]:
     """What is said of groups of individuals, and around those that are ``refuted`` as much as makes them so. ``add_set``: of A as
     it stands, to look it up."""
     search = _Search(ontology, decider, "", lambda stage, done, total: None)
@@ -176,7 +165,7 @@ class _Search:
     def run(self, abox: ABox) -> Known:
         whole, alone = self._alone(abox)
         raw: list[RawConflict] = []
-        chosen: list[Assertion] = []
+        chosen: list[owl.Assertion] = []
         rest = whole
         # Stops because each round finds conflicts that what was chosen before does not meet.
         while found := self._around(rest):
@@ -194,7 +183,7 @@ class _Search:
 
     def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
         """What is left without assertions of classes and properties that nothing can have, and these."""
-        asked: dict[str, tuple[str, str, Assertion]] = {}
+        asked: dict[str, tuple[str, str, owl.Assertion]] = {}
         for family in FAMILIES:
             for iri in used(abox, family):
                 individual = f"urn:shiq:known:{len(asked)}"
@@ -229,7 +218,7 @@ class _Search:
         supports = Supports(LabelSpace(add_set.tbox), add_set)
         said = self._said(add_set, refuted)
         near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
-        found: dict[frozenset[Assertion], RawConflict] = {}
+        found: dict[frozenset[owl.Assertion], RawConflict] = {}
         for i in sorted({*range(len(refuted))} - {*near}):
             around = next((part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None)
             explained = self._explain(around) if around else []
@@ -259,7 +248,7 @@ class _Search:
         reason = "its value has to be of a datatype that nothing defines"
         return without(abox, open_), [Aside(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_]
 
-    def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[Assertion]]:
+    def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[owl.Assertion]]:
         """What is said of the individuals of each group, sorted; nothing where that is too much to look at together."""
         about = add_set.about_all(sorted({individual for group in groups for individual in group}))
         found = []
@@ -268,10 +257,10 @@ class _Search:
             found.append(sorted(said, key=repr) if len(said) <= MOST else [])
         return found
 
-    def _alike(self, parts: Sequence[list[Assertion]]) -> dict[frozenset[Assertion], RawConflict]:
+    def _alike(self, parts: Sequence[list[owl.Assertion]]) -> dict[frozenset[owl.Assertion], RawConflict]:
         """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a part shares with an earlier one,
         up to its individuals and literals, is not worked out again, but asked: of all parts together."""
-        found: dict[frozenset[Assertion], RawConflict] = {}
+        found: dict[frozenset[owl.Assertion], RawConflict] = {}
         guesses: list[tuple[int, RawConflict]] = []
         alone = []
         for i, part in enumerate(parts):
@@ -294,14 +283,14 @@ class _Search:
                 found.update((frozenset(c.insertions), c) for c in self._explain(part))
         return found
 
-    def _are_minimal(self, parts: Sequence[list[Assertion]]) -> list[bool]:
+    def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
         """Which of ``parts`` contradict T, and do not without any one of theirs."""
         fewer = [(i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))]
         answers = self._are_refuted([*parts, *(part for _, part in fewer)])
         too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
         return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
 
-    def _explain(self, assertions: Sequence[Assertion]) -> list[RawConflict]:
+    def _explain(self, assertions: Sequence[owl.Assertion]) -> list[RawConflict]:
         """All minimal conflicts among ``assertions``."""
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
@@ -313,7 +302,7 @@ class _Search:
         explainer = Explainer(self.ontology.tbox, self.decider, check)
         return explainer.run(whole, add_set, groups) if groups else []
 
-    def _are_refuted(self, parts: Sequence[Sequence[Assertion]]) -> list[bool]:
+    def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
         """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""
         named = [renamed(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
         refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
@@ -330,32 +319,32 @@ class _Search:
         answers = asked(add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None))
         return [add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)]
 
-    def _rows(self, chosen: Iterable[Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
+    def _rows(self, chosen: Iterable[owl.Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
         alone = {c.insertions[0] for c in raw if len(c.insertions) == 1}
         for assertion in chosen:
             yield Aside(assertion_lines(assertion), alone=self.digest if assertion in alone else "")
 
 
-def _any(family: str, iri: str, individual: str) -> Assertion:
+def _any(family: str, iri: str, individual: str) -> owl.Assertion:
     """What every assertion on a class or property entails of its subject, and is refuted only with all of them."""
     if family == "class":
-        return ClassAssertion(Class(iri), individual)
+        return owl.ClassAssertion(owl.Class(iri), individual)
     if family == "role":
-        return ObjectPropertyAssertion(ObjectProperty(iri), individual, individual + _OBJECT)
-    return ClassAssertion(DataSomeValuesFrom(DataProperty(iri), _ANY), individual)
+        return owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), individual, individual + _OBJECT)
+    return owl.ClassAssertion(owl.DataSomeValuesFrom(owl.DataProperty(iri), _ANY), individual)
 
 
-def _family(assertion: Assertion) -> str:
-    if isinstance(assertion, ClassAssertion):
+def _family(assertion: owl.Assertion) -> str:
+    if isinstance(assertion, owl.ClassAssertion):
         return "class"
-    return "role" if isinstance(assertion, ObjectPropertyAssertion) else "data"
+    return "role" if isinstance(assertion, owl.ObjectPropertyAssertion) else "data"
 
 
-def _name(assertion: Assertion) -> str:
+def _name(assertion: owl.Assertion) -> str:
     match assertion:
-        case ClassAssertion(Class(iri), _) | ObjectPropertyAssertion(ObjectProperty(iri), _, _):
+        case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), _, _):
             return iri
-        case DataPropertyAssertion(DataProperty(iri), _, _):
+        case owl.DataPropertyAssertion(owl.DataProperty(iri), _, _):
             return iri
     raise TypeError(assertion)
 
@@ -371,5 +360,5 @@ def _named(known: Known) -> Iterator[Aside]:
         yield replace(aside, pattern=of.id, rule=of.rule) if of else aside
 
 
-def _lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+def _lines(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     return tuple(line for assertion in assertions for line in assertion_lines(assertion))

@@ -18,20 +18,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+from shiq import model as owl
 from shiq.abox import ABox, ABoxBuilder, individuals_of
 from shiq.columns.arrays import Ints
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 from shiq.model_json import decode, encode
 from shiq.place import Place
 
@@ -88,8 +77,8 @@ def rows_of(abox: ABox) -> pa.Table:
     for part in parts:
         count = len(part["s"])
         batches.append(batch_of({**part, "kind": pa.repeat(pa.scalar(part["kind"], pa.string()), count)}, count))
-    others: list[Assertion] = [SameIndividual(individuals[a], individuals[b]) for a, b in abox.same]
-    others += (DifferentIndividuals(individuals[a], individuals[b]) for a, b in abox.different)
+    others: list[owl.Assertion] = [owl.SameIndividual(individuals[a], individuals[b]) for a, b in abox.same]
+    others += (owl.DifferentIndividuals(individuals[a], individuals[b]) for a, b in abox.different)
     others += abox.complex
     if others:
         texts = [json.dumps(encode(a), ensure_ascii=False) for a in others]
@@ -150,10 +139,10 @@ def _found(column: pa.ChunkedArray, among: pa.Array) -> Ints:
     return found
 
 
-def _literals(rows: pa.Table) -> tuple[list[Literal], Ints]:
+def _literals(rows: pa.Table) -> tuple[list[owl.Literal], Ints]:
     values = list(zip(*(rows[name].to_pylist() for name in ("o", "datatype", "language"))))
     ids = {value: i for i, value in enumerate(sorted(set(values)))}
-    return [Literal(*value) for value in ids], np.fromiter((ids[v] for v in values), np.int64, len(values))
+    return [owl.Literal(*value) for value in ids], np.fromiter((ids[v] for v in values), np.int64, len(values))
 
 
 def _distinct(*columns: Ints) -> tuple[Ints, ...]:
@@ -172,7 +161,7 @@ def _array(values: Ints) -> array[int]:
 Origins: TypeAlias = Mapping[int, tuple[str, int]]
 
 
-def assertions_of(rows: pa.Table, origins: Origins = MappingProxyType({})) -> Iterator[tuple[Assertion, Place]]:
+def assertions_of(rows: pa.Table, origins: Origins = MappingProxyType({})) -> Iterator[tuple[owl.Assertion, Place]]:
     """Each row's assertion and its place, in the order in which the sources were named and read."""
     rows = rows.sort_by([("split", "ascending"), ("line", "ascending")])
     for kind, s, p, o, datatype, language, key, graph, split, line in zip(
@@ -181,10 +170,10 @@ def assertions_of(rows: pa.Table, origins: Origins = MappingProxyType({})) -> It
         source, before = origins.get(split, ("", 0))
         place = Place(source, before + line if source and line > 0 else 0, graph, key)
         if kind == CLASS:
-            yield ClassAssertion(Class(p), s), place
+            yield owl.ClassAssertion(owl.Class(p), s), place
         elif kind == ROLE:
-            yield ObjectPropertyAssertion(ObjectProperty(p), s, o), place
+            yield owl.ObjectPropertyAssertion(owl.ObjectProperty(p), s, o), place
         elif kind == DATA:
-            yield DataPropertyAssertion(DataProperty(p), s, Literal(o, datatype, language)), place
+            yield owl.DataPropertyAssertion(owl.DataProperty(p), s, owl.Literal(o, datatype, language)), place
         else:
             yield decode(json.loads(o)), place

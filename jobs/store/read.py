@@ -20,24 +20,12 @@ from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certific
 from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, SCHEMAS, key_of
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
+from shiq import model as owl
 from shiq.aside import Aside
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
 from shiq.columns.hashes import term_hash
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.errors import StoreError
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-    TBox,
-)
 from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 from simplify.locality import names_of
@@ -155,9 +143,9 @@ class Store:
         return frozenset(self.manifest.facts.get("ontologies", ()))
 
     @cached_property
-    def tbox(self) -> TBox:
+    def tbox(self) -> owl.TBox:
         found = decode(self._document("tbox"))
-        if not isinstance(found, TBox):
+        if not isinstance(found, owl.TBox):
             raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index`.")
         return found
 
@@ -285,12 +273,12 @@ class Store:
         rows = self.table("individuals").rows_of(nodes)
         return [str(term) for term in take(rows["term"], _positions(rows["node"], nodes, self.path)).to_pylist()]
 
-    def literals_of(self, literals: Ints) -> list[Literal]:
+    def literals_of(self, literals: Ints) -> list[owl.Literal]:
         """The literal of each id."""
         rows = self.table("literals").rows_of(literals)
         wanted = _positions(rows["literal"], literals, self.path)
         parts = (take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language"))
-        return [Literal(*part) for part in zip(*parts)]
+        return [owl.Literal(*part) for part in zip(*parts)]
 
     def vocabulary(self) -> frozenset[str]:
         """The classes and properties that A speaks of, those of assertions that were deleted since perhaps among them. Cost: the
@@ -302,31 +290,31 @@ class Store:
 
     # --- the assertions ---------------------------------------------------------------------------
 
-    def export(self) -> Iterator[Assertion]:
+    def export(self) -> Iterator[owl.Assertion]:
         """Every assertion of A, once: class, role, data, same, different, complex; by node within each kind.
 
         Cost: one scan; the terms are held in memory, literals are not.
         """
         terms = self._all_terms()
-        classes = [Class(iri) for iri in self.classes]
+        classes = [owl.Class(iri) for iri in self.classes]
         for rows in self.table("class_assertions").scan():
             for node, name in zip(rows["node"].tolist(), rows["class"].tolist()):
-                yield ClassAssertion(classes[name], terms[node])
-        properties = [ObjectProperty(iri) for iri in self.object_properties]
+                yield owl.ClassAssertion(classes[name], terms[node])
+        properties = [owl.ObjectProperty(iri) for iri in self.object_properties]
         for rows in self.table("half_edges").scan():
             forward = rows["role"] % 2 == 0
             for node, role, neighbour in zip(*(rows[name][forward].tolist() for name in ("node", "role", "neighbour"))):
-                yield ObjectPropertyAssertion(properties[role // 2], terms[node], terms[neighbour])
-        data_properties = [DataProperty(iri) for iri in self.data_properties]
+                yield owl.ObjectPropertyAssertion(properties[role // 2], terms[node], terms[neighbour])
+        data_properties = [owl.DataProperty(iri) for iri in self.data_properties]
         for rows in self.table("data_assertions").scan():
             literals = self.literals_of(rows["literal"])
             for node, name, literal in zip(rows["node"].tolist(), rows["property"].tolist(), literals):
-                yield DataPropertyAssertion(data_properties[name], terms[node], literal)
+                yield owl.DataPropertyAssertion(data_properties[name], terms[node], literal)
         yield from self._export_rare(terms)
 
-    def _export_rare(self, terms: Sequence[str]) -> Iterator[Assertion]:
+    def _export_rare(self, terms: Sequence[str]) -> Iterator[owl.Assertion]:
         pairs = self.table("pairs").all()
-        for kind, make in ((SAME, SameIndividual), (DIFFERENT, DifferentIndividuals)):
+        for kind, make in ((SAME, owl.SameIndividual), (DIFFERENT, owl.DifferentIndividuals)):
             told = pairs["kind"] == kind
             for node, neighbour in zip(pairs["node"][told].tolist(), pairs["neighbour"][told].tolist()):
                 yield make(terms[node], terms[neighbour])
@@ -385,7 +373,7 @@ def status(store: Store) -> dict[str, Any]:
     }
 
 
-def complex_assertions(rows: Columns) -> dict[int, Assertion]:
+def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
     """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once, in order."""
     texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}

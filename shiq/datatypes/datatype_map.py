@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shiq import model as owl
 from shiq.datatypes.calendars import CALENDARS, all_moments, moments_bounded, zoned_moments
 from shiq.datatypes.durations import ALL_DURATIONS, durations_bounded, durations_only
 from shiq.datatypes.intervals import ALL, at_least, at_most
@@ -70,17 +71,16 @@ from shiq.datatypes.values import (
     ValueSet,
     WholeOrNothing,
 )
-from shiq.model import OWL, RDF, RDFS, TOP_DATATYPE, XSD, Datatype, DatatypeDefinition, Literal
 
-BOUNDS: Final = frozenset(XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
-LENGTHS: Final = frozenset(XSD + f for f in ("length", "minLength", "maxLength"))
-PATTERN: Final = XSD + "pattern"
-LANGUAGE_RANGE: Final = RDF + "langRange"
-LITERAL: Final = RDFS + "Literal"
-LANG_STRING: Final = RDF + "langString"
-PLAIN_LITERAL: Final = RDF + "PlainLiteral"
+BOUNDS: Final = frozenset(owl.XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
+LENGTHS: Final = frozenset(owl.XSD + f for f in ("length", "minLength", "maxLength"))
+PATTERN: Final = owl.XSD + "pattern"
+LANGUAGE_RANGE: Final = owl.RDF + "langRange"
+LITERAL: Final = owl.RDFS + "Literal"
+LANG_STRING: Final = owl.RDF + "langString"
+PLAIN_LITERAL: Final = owl.RDF + "PlainLiteral"
 
-_PREFIXES: Final = {"xsd": XSD, "rdf": RDF, "owl": OWL, "rdfs": RDFS}
+_PREFIXES: Final = {"xsd": owl.XSD, "rdf": owl.RDF, "owl": owl.OWL, "rdfs": owl.RDFS}
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _expand(name: str) -> str:
 #: The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`) and rdfs:Literal.
 TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
 #: The datatypes whose value space is a union of others; they are read, and take facets, part by part.
-PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (XSD + "string", LANG_STRING)}
+PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (owl.XSD + "string", LANG_STRING)}
 KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
     **{iri: t.facets for iri, t in TYPES.items()},
     **{iri: frozenset(facet for part in parts for facet in TYPES[part].facets) for iri, parts in PARTS.items()},
@@ -213,10 +213,10 @@ def is_known(datatype_iri: str) -> bool:
 
 #: "Defined" where every unknown datatype is a value space of its own, whose values are its lexical forms.
 BY_FORM: Final = "urn:shiq:unknown-datatypes-by-form"
-READ_BY_FORM: Final = DatatypeDefinition(Datatype(BY_FORM), TOP_DATATYPE)
+READ_BY_FORM: Final = owl.DatatypeDefinition(owl.Datatype(BY_FORM), owl.TOP_DATATYPE)
 
 
-def denoted(literal: Literal, definitions: Container[str]) -> DataValue | IllTyped:
+def denoted(literal: owl.Literal, definitions: Container[str]) -> DataValue | IllTyped:
     """`value_of`, where ``definitions`` say how unknown datatypes are read."""
     iri = literal.datatype
     if BY_FORM in definitions and not is_known(iri) and iri not in definitions:
@@ -224,12 +224,12 @@ def denoted(literal: Literal, definitions: Container[str]) -> DataValue | IllTyp
     return value_of(literal)
 
 
-def opaque(literal: Literal) -> DataValue:
+def opaque(literal: owl.Literal) -> DataValue:
     """The value of a literal of which only the datatype is known."""
     return DataValue(OPAQUE, (literal.datatype, literal.lexical, literal.language))
 
 
-def value_of(literal: Literal) -> DataValue | IllTyped:
+def value_of(literal: owl.Literal) -> DataValue | IllTyped:
     """The data value that ``literal`` denotes (THEORY 2.4, Data); opaque where its datatype is not known."""
     if literal.datatype not in KNOWN_FACETS:
         return opaque(literal)
@@ -253,7 +253,7 @@ def value_of(literal: Literal) -> DataValue | IllTyped:
         return IllTyped(f"{_shown(literal.lexical)} is not a legal {name}{detail}")
 
 
-def ill_typed(literal: Literal) -> str | None:
+def ill_typed(literal: owl.Literal) -> str | None:
     """Why ``literal`` denotes no value, or None if it does (or if its datatype is unknown)."""
     value = value_of(literal)
     return value.reason if isinstance(value, IllTyped) else None
@@ -272,7 +272,7 @@ class UndecidedFacetError(Exception):
     """The facet is legal but not decided here."""
 
 
-def facet_set(datatype: str, facet: str, literal: Literal) -> ValueSet:
+def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     """The values of the space of ``datatype`` (one of `TYPES`) that satisfy one of its facets.
 
     The facet's value may be any literal of the same space, also where XSD asks for one of the datatype itself: the order is
@@ -298,7 +298,7 @@ def facet_set(datatype: str, facet: str, literal: Literal) -> ValueSet:
     return RegularSet(universe, on_strings(_pattern(string), universe) if facet == PATTERN else _language(string))
 
 
-def check_facet(datatype: str, facet: str, literal: Literal) -> None:
+def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
     """Raises `FacetError` unless ``facet`` goes with ``datatype`` (one of `KNOWN_FACETS`) and ``literal`` with it."""
     if facet not in KNOWN_FACETS[datatype]:
         raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten(datatype)}")

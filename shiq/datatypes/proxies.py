@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from shiq import model as owl
 from shiq.datatypes.ranges import Formula
 from shiq.datatypes.setting import Setting
 from shiq.datatypes.values import DataValue
 from shiq.datatypes.worlds import Element
-from shiq.model import TOP_DATATYPE, XSD, DataComplementOf, DataRange, Datatype, DatatypeRestriction, DataUnionOf, Literal
 
-_INTEGER = Datatype(XSD + "integer")
+_INTEGER = owl.Datatype(owl.XSD + "integer")
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Proxies:
     for itself.
     """
 
-    range: Mapping[DataRange, DataRange]
-    literal: Mapping[Literal, Literal]
+    range: Mapping[owl.DataRange, owl.DataRange]
+    literal: Mapping[owl.Literal, owl.Literal]
 
 
 def make_proxies(
-    ranges: Mapping[DataRange, Formula], literals: Mapping[Literal, DataValue], setting: Setting, largest: int
+    ranges: Mapping[owl.DataRange, Formula], literals: Mapping[owl.Literal, DataValue], setting: Setting, largest: int
 ) -> Proxies | None:
     """Proxies for ``ranges`` and ``literals``, in a setting of exactly these; None if something about them is not decided."""
     ground = setting.ground
@@ -60,12 +60,12 @@ def make_proxies(
             blocks.append((following, following + int(count) - 1, signature))
             following += int(count)
 
-    def proxy(formula: Formula) -> DataRange:
+    def proxy(formula: Formula) -> owl.DataRange:
         bit = ground.formulas[formula]
         has_rest = of_rest >> bit & 1
         others = [(a, b) for a, b, mask in blocks if mask >> bit & 1 != has_rest]
         if has_rest:
-            return DataComplementOf(_integers(others)) if others else TOP_DATATYPE
+            return owl.DataComplementOf(_integers(others)) if others else owl.TOP_DATATYPE
         return _integers(others)
 
     return Proxies(
@@ -74,11 +74,11 @@ def make_proxies(
     )
 
 
-def _literal(number: int) -> Literal:
-    return Literal(str(number), XSD + "integer")
+def _literal(number: int) -> owl.Literal:
+    return owl.Literal(str(number), owl.XSD + "integer")
 
 
-def _integers(blocks: Iterable[tuple[int, int]]) -> DataRange:
+def _integers(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
     """The union of inclusive, increasing blocks; an empty interval if there are none."""
     merged: list[tuple[int, int]] = []
     for first, last in blocks:
@@ -87,7 +87,7 @@ def _integers(blocks: Iterable[tuple[int, int]]) -> DataRange:
         else:
             merged.append((first, last))
     parts = tuple(
-        DatatypeRestriction(_INTEGER, ((XSD + "minInclusive", _literal(a)), (XSD + "maxInclusive", _literal(b))))
+        owl.DatatypeRestriction(_INTEGER, ((owl.XSD + "minInclusive", _literal(a)), (owl.XSD + "maxInclusive", _literal(b))))
         for a, b in merged or [(1, 0)]
     )
-    return parts[0] if len(parts) == 1 else DataUnionOf(parts)
+    return parts[0] if len(parts) == 1 else owl.DataUnionOf(parts)

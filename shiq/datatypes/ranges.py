@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from shiq import model as owl
 from shiq.datatypes.datatype_map import (
     BY_FORM,
     KNOWN_FACETS,
@@ -27,15 +28,6 @@ from shiq.datatypes.datatype_map import (
     shorten,
 )
 from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, ValueSet, WholeOrNothing
-from shiq.model import (
-    DataComplementOf,
-    DataIntersectionOf,
-    DataOneOf,
-    DataRange,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ class Known:
 class Unknown:
     """An arbitrary set of values, the same wherever ``source`` occurs."""
 
-    source: DataRange
+    source: owl.DataRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,7 @@ class Reading:
     unknown_datatypes: frozenset[str]
 
 
-def read_range(data_range: DataRange, definitions: Mapping[str, DataRange]) -> Reading:
+def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> Reading:
     """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the first fault is told."""
     reader = _Reader(definitions)
     formula = reader.read(data_range)
@@ -97,29 +89,29 @@ def read_range(data_range: DataRange, definitions: Mapping[str, DataRange]) -> R
 
 
 class _Reader:
-    def __init__(self, definitions: Mapping[str, DataRange]) -> None:
+    def __init__(self, definitions: Mapping[str, owl.DataRange]) -> None:
         self.definitions = definitions
         self.faults: list[str] = []
         self.unknown: set[str] = set()
         self.unfolding: list[str] = []
 
-    def fault(self, data_range: DataRange, message: str) -> Formula:
+    def fault(self, data_range: owl.DataRange, message: str) -> Formula:
         self.faults.append(message)
         return Unknown(data_range)
 
-    def read(self, data_range: DataRange) -> Formula:
+    def read(self, data_range: owl.DataRange) -> Formula:
         match data_range:
-            case Datatype(iri):
+            case owl.Datatype(iri):
                 return self.datatype(iri)
-            case DataIntersectionOf(operands):
+            case owl.DataIntersectionOf(operands):
                 return And(tuple(self.read(operand) for operand in operands))
-            case DataUnionOf(operands):
+            case owl.DataUnionOf(operands):
                 return Or(tuple(self.read(operand) for operand in operands))
-            case DataComplementOf(operand):
+            case owl.DataComplementOf(operand):
                 return Not(self.read(operand))
-            case DataOneOf():
+            case owl.DataOneOf():
                 return self.enumeration(data_range)
-            case DatatypeRestriction():
+            case owl.DatatypeRestriction():
                 return self.restriction(data_range)
         raise TypeError(data_range)
 
@@ -137,15 +129,15 @@ class _Reader:
             return Known(FORMS_OF + iri, WholeOrNothing(True), iri)
         if definition is None:
             self.unknown.add(iri)
-            return Unknown(Datatype(iri))
+            return Unknown(owl.Datatype(iri))
         if iri in self.unfolding:
-            return self.fault(Datatype(iri), f"the definition of <{iri}> is cyclic")
+            return self.fault(owl.Datatype(iri), f"the definition of <{iri}> is cyclic")
         self.unfolding.append(iri)
         formula = self.read(definition)
         self.unfolding.pop()
         return formula
 
-    def enumeration(self, data_range: DataOneOf) -> Formula:
+    def enumeration(self, data_range: owl.DataOneOf) -> Formula:
         values = []
         for literal in data_range.literals:
             value = denoted(literal, self.definitions)
@@ -156,7 +148,7 @@ class _Reader:
             values.append(value)
         return Enumeration(frozenset(values))
 
-    def restriction(self, data_range: DatatypeRestriction) -> Formula:
+    def restriction(self, data_range: owl.DatatypeRestriction) -> Formula:
         iri = data_range.datatype.iri
         base = self.datatype(iri)
         if not data_range.facets:
@@ -173,7 +165,7 @@ class _Reader:
         parts = [self.restricted(part, data_range) for part in PARTS.get(iri, (iri,))]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def restricted(self, iri: str, data_range: DatatypeRestriction) -> Formula:
+    def restricted(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
         """One datatype of `TYPES` under the facets of ``data_range``; without those facets that it does not know it is empty."""
         known = TYPES[iri]
         values = known.values
@@ -185,7 +177,7 @@ class _Reader:
             try:
                 values = values.meet(facet_set(iri, facet, literal))
             except UndecidedFacetError:
-                undecided.append(Unknown(DatatypeRestriction(data_range.datatype, ((facet, literal),))))
+                undecided.append(Unknown(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),))))
         return And((Known(known.space, values), *undecided)) if undecided else Known(known.space, values)
 
 
@@ -248,7 +240,7 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
                     return True
                 return None if members and (value.is_opaque or any(m.is_opaque for m in members)) else False
             case Unknown(source):
-                return True if value.is_opaque and source == Datatype(datatype_of(value)) else None
+                return True if value.is_opaque and source == owl.Datatype(datatype_of(value)) else None
 
     return evaluate(formula, truth)
 

@@ -11,78 +11,9 @@ from __future__ import annotations
 
 import re
 
+from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.parsed import assertion_of, axiom_of, line_of
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataProperty,
-    DataPropertyAssertion,
-    DataPropertyDomain,
-    DataPropertyRange,
-    DataSomeValuesFrom,
-    Datatype,
-    DatatypeDefinition,
-    DatatypeRestriction,
-    DataUnionOf,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    HasKey,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    ReflexiveObjectProperty,
-    SameIndividual,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
 
 _FACETS = {
     "length": "length",
@@ -96,16 +27,16 @@ _FACETS = {
     "maxExclusive": "<",
 }
 _CHARACTERISTICS = {
-    FunctionalObjectProperty: "Functional",
-    FunctionalDataProperty: "Functional",
-    InverseFunctionalObjectProperty: "InverseFunctional",
-    SymmetricObjectProperty: "Symmetric",
-    AsymmetricObjectProperty: "Asymmetric",
-    IrreflexiveObjectProperty: "Irreflexive",
-    ReflexiveObjectProperty: "Reflexive",
-    TransitiveObjectProperty: "Transitive",
+    owl.FunctionalObjectProperty: "Functional",
+    owl.FunctionalDataProperty: "Functional",
+    owl.InverseFunctionalObjectProperty: "InverseFunctional",
+    owl.SymmetricObjectProperty: "Symmetric",
+    owl.AsymmetricObjectProperty: "Asymmetric",
+    owl.IrreflexiveObjectProperty: "Irreflexive",
+    owl.ReflexiveObjectProperty: "Reflexive",
+    owl.TransitiveObjectProperty: "Transitive",
 }
-_ATOMS = (Class, ObjectProperty, DataProperty, Datatype, ObjectOneOf, DataOneOf, DatatypeRestriction)
+_ATOMS = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype, owl.ObjectOneOf, owl.DataOneOf, owl.DatatypeRestriction)
 _PLAIN_NAME = re.compile(r"\S+\Z")
 
 
@@ -117,7 +48,7 @@ def manchester(text: str, labels: Labels | None = None) -> str:
     return text if value is None else manchester_of(value, labels)
 
 
-def manchester_of(value: Axiom | Assertion, labels: Labels) -> str:
+def manchester_of(value: owl.Axiom | owl.Assertion, labels: Labels) -> str:
     """An axiom or assertion in Manchester syntax."""
     return _Writer(labels).statement(value)
 
@@ -131,89 +62,89 @@ class _Writer:
     def __init__(self, labels: Labels) -> None:
         self._labels = labels
 
-    def statement(self, value: Axiom | Assertion) -> str:
+    def statement(self, value: owl.Axiom | owl.Assertion) -> str:
         text, joined = self.text, self._joined
         match value:
-            case SubClassOf(sub, sup):
+            case owl.SubClassOf(sub, sup):
                 return f"{text(sub)} SubClassOf: {text(sup)}"
-            case EquivalentClasses(members) | EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+            case owl.EquivalentClasses(members) | owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
                 return self._mutual("EquivalentTo:", self._sort(value, "Equivalent"), members)
-            case DisjointClasses(members) | DisjointObjectProperties(members) | DisjointDataProperties(members):
+            case owl.DisjointClasses(members) | owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
                 return self._mutual("DisjointWith:", self._sort(value, "Disjoint"), members)
-            case DisjointUnion(cls, members):
+            case owl.DisjointUnion(cls, members):
                 return f"{text(cls)} DisjointUnionOf: {joined(members, ', ')}"
-            case SubObjectPropertyOf(sub, sup) | SubDataPropertyOf(sub, sup):
+            case owl.SubObjectPropertyOf(sub, sup) | owl.SubDataPropertyOf(sub, sup):
                 return f"{text(sub)} SubPropertyOf: {text(sup)}"
-            case SubObjectPropertyChain(chain, sup):
+            case owl.SubObjectPropertyChain(chain, sup):
                 return f"{text(sup)} SubPropertyChain: {joined(chain, ' o ')}"
-            case InverseObjectProperties(first, second):
+            case owl.InverseObjectProperties(first, second):
                 return f"{text(first)} InverseOf: {text(second)}"
-            case ObjectPropertyDomain(property, domain) | DataPropertyDomain(property, domain):
+            case owl.ObjectPropertyDomain(property, domain) | owl.DataPropertyDomain(property, domain):
                 return f"{text(property)} Domain: {text(domain)}"
-            case ObjectPropertyRange(property, range) | DataPropertyRange(property, range):
+            case owl.ObjectPropertyRange(property, range) | owl.DataPropertyRange(property, range):
                 return f"{text(property)} Range: {text(range)}"
-            case DatatypeDefinition(datatype, range):
+            case owl.DatatypeDefinition(datatype, range):
                 return f"{text(datatype)} EquivalentTo: {text(range)}"
-            case HasKey(expression, object_properties, data_properties):
+            case owl.HasKey(expression, object_properties, data_properties):
                 return f"{text(expression)} HasKey: {joined((*object_properties, *data_properties), ', ')}"
-            case ClassAssertion(expression, individual):
+            case owl.ClassAssertion(expression, individual):
                 return f"{self._name(individual)} Types: {text(expression)}"
-            case ObjectPropertyAssertion(property, subject, other):
+            case owl.ObjectPropertyAssertion(property, subject, other):
                 return f"{self._name(subject)} Facts: {text(property)} {self._name(other)}"
-            case NegativeObjectPropertyAssertion(property, subject, other):
+            case owl.NegativeObjectPropertyAssertion(property, subject, other):
                 return f"{self._name(subject)} Facts: not {text(property)} {self._name(other)}"
-            case DataPropertyAssertion(property, subject, literal):
+            case owl.DataPropertyAssertion(property, subject, literal):
                 return f"{self._name(subject)} Facts: {text(property)} {text(literal)}"
-            case NegativeDataPropertyAssertion(property, subject, literal):
+            case owl.NegativeDataPropertyAssertion(property, subject, literal):
                 return f"{self._name(subject)} Facts: not {text(property)} {text(literal)}"
-            case SameIndividual(first, second):
+            case owl.SameIndividual(first, second):
                 return f"{self._name(first)} SameAs: {self._name(second)}"
-            case DifferentIndividuals(first, second):
+            case owl.DifferentIndividuals(first, second):
                 return f"{self._name(first)} DifferentFrom: {self._name(second)}"
         return f"{text(value.property)} Characteristics: {_CHARACTERISTICS[type(value)]}"
 
     def text(self, value: object) -> str:
         text, inner, joined = self.text, self._inner, self._joined
         match value:
-            case Class(iri) | ObjectProperty(iri) | DataProperty(iri) | Datatype(iri):
+            case owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri):
                 return self._name(iri)
-            case ObjectInverseOf(property):
+            case owl.ObjectInverseOf(property):
                 return f"inverse {inner(property)}"
-            case Literal():
+            case owl.Literal():
                 return literal_text(value)
-            case ObjectIntersectionOf(operands) | DataIntersectionOf(operands):
+            case owl.ObjectIntersectionOf(operands) | owl.DataIntersectionOf(operands):
                 return joined(operands, " and ")
-            case ObjectUnionOf(operands) | DataUnionOf(operands):
+            case owl.ObjectUnionOf(operands) | owl.DataUnionOf(operands):
                 return joined(operands, " or ")
-            case ObjectComplementOf(operand) | DataComplementOf(operand):
+            case owl.ObjectComplementOf(operand) | owl.DataComplementOf(operand):
                 return f"not {inner(operand)}"
-            case ObjectSomeValuesFrom(property, filler) | DataSomeValuesFrom(property, filler):
+            case owl.ObjectSomeValuesFrom(property, filler) | owl.DataSomeValuesFrom(property, filler):
                 return f"{inner(property)} some {inner(filler)}"
-            case ObjectAllValuesFrom(property, filler) | DataAllValuesFrom(property, filler):
+            case owl.ObjectAllValuesFrom(property, filler) | owl.DataAllValuesFrom(property, filler):
                 return f"{inner(property)} only {inner(filler)}"
-            case ObjectHasValue(property, individual):
+            case owl.ObjectHasValue(property, individual):
                 return f"{inner(property)} value {self._name(individual)}"
-            case DataHasValue(property, literal):
+            case owl.DataHasValue(property, literal):
                 return f"{inner(property)} value {text(literal)}"
-            case ObjectHasSelf(property):
+            case owl.ObjectHasSelf(property):
                 return f"{inner(property)} Self"
-            case ObjectMinCardinality(n, property, filler) | DataMinCardinality(n, property, filler):
+            case owl.ObjectMinCardinality(n, property, filler) | owl.DataMinCardinality(n, property, filler):
                 return self._cardinality("min", n, property, filler)
-            case ObjectMaxCardinality(n, property, filler) | DataMaxCardinality(n, property, filler):
+            case owl.ObjectMaxCardinality(n, property, filler) | owl.DataMaxCardinality(n, property, filler):
                 return self._cardinality("max", n, property, filler)
-            case ObjectExactCardinality(n, property, filler) | DataExactCardinality(n, property, filler):
+            case owl.ObjectExactCardinality(n, property, filler) | owl.DataExactCardinality(n, property, filler):
                 return self._cardinality("exactly", n, property, filler)
-            case ObjectOneOf(individuals):
+            case owl.ObjectOneOf(individuals):
                 return "{" + ", ".join(map(self._name, individuals)) + "}"
-            case DataOneOf(literals):
+            case owl.DataOneOf(literals):
                 return "{" + ", ".join(map(literal_text, literals)) + "}"
-            case DatatypeRestriction(datatype, facets):
+            case owl.DatatypeRestriction(datatype, facets):
                 limits = (f"{_FACETS.get(_after(facet), _after(facet))} {_facet(value)}" for facet, value in facets)
                 return f"{text(datatype)}[{', '.join(limits)}]"
         raise TypeError(value)
 
     def _cardinality(self, word: str, n: int, property: object, filler: object) -> str:
-        qualified = filler not in (Class(OWL + "Thing"), TOP_DATATYPE)
+        qualified = filler not in (owl.Class(owl.OWL + "Thing"), owl.TOP_DATATYPE)
         return f"{self._inner(property)} {word} {n}" + (f" {self._inner(filler)}" if qualified else "")
 
     def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
@@ -222,7 +153,7 @@ class _Writer:
         return f"{sort}: {self._joined(members, ', ')}"
 
     def _sort(self, value: object, word: str) -> str:
-        return word + ("Classes" if isinstance(value, EquivalentClasses | DisjointClasses) else "Properties")
+        return word + ("Classes" if isinstance(value, owl.EquivalentClasses | owl.DisjointClasses) else "Properties")
 
     def _joined(self, members: tuple[object, ...], between: str) -> str:
         inner = self.text if between == ", " else self._inner
@@ -232,35 +163,42 @@ class _Writer:
         """``value`` as an operand: in parentheses, unless it is a name."""
         text = self.text(value)
         is_atom = isinstance(
-            value, Class | ObjectProperty | DataProperty | Datatype | ObjectOneOf | DataOneOf | DatatypeRestriction
+            value,
+            owl.Class
+            | owl.ObjectProperty
+            | owl.DataProperty
+            | owl.Datatype
+            | owl.ObjectOneOf
+            | owl.DataOneOf
+            | owl.DatatypeRestriction,
         )
         return text if is_atom else f"({text})"
 
     def _name(self, iri: str) -> str:
         """The label; quoted where it has spaces, as Manchester syntax is shown elsewhere."""
-        if iri in (OWL + "Thing", OWL + "Nothing"):
+        if iri in (owl.OWL + "Thing", owl.OWL + "Nothing"):
             return "owl:" + _after(iri)
-        if iri.startswith(XSD) or iri == RDFS + "Literal":
-            return ("xsd:" if iri.startswith(XSD) else "rdfs:") + _after(iri)
+        if iri.startswith(owl.XSD) or iri == owl.RDFS + "Literal":
+            return ("xsd:" if iri.startswith(owl.XSD) else "rdfs:") + _after(iri)
         name = self._labels.of(iri)
         return name if _PLAIN_NAME.match(name) else f"'{name}'"
 
 
-def literal_text(value: Literal) -> str:
+def literal_text(value: owl.Literal) -> str:
     """A literal as it would be typed: its lexical form in quotes, with language or datatype (shortened) behind it."""
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if value.language:
         return f"{text}@{value.language}"
-    if value.datatype == XSD + "string":
+    if value.datatype == owl.XSD + "string":
         return text
-    known = {XSD: "xsd:", RDF: "rdf:", RDFS: "rdfs:", OWL: "owl:"}
+    known = {owl.XSD: "xsd:", owl.RDF: "rdf:", owl.RDFS: "rdfs:", owl.OWL: "owl:"}
     for namespace, prefix in known.items():
         if value.datatype.startswith(namespace):
             return f"{text}^^{prefix}{value.datatype[len(namespace) :]}"
     return f"{text}^^{_after(value.datatype)}"
 
 
-def _facet(value: Literal) -> str:
+def _facet(value: owl.Literal) -> str:
     return value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
 
 

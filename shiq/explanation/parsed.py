@@ -6,26 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from shiq import model as owl
 from shiq.errors import ShiqError
 from shiq.functional import parse_functional
-from shiq.model import (
-    OWL,
-    RDF,
-    XSD,
-    Assertion,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataProperty,
-    DataPropertyAssertion,
-    DifferentIndividuals,
-    Literal,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 
-TYPE, SAME, DIFFERENT = f"<{RDF}type>", f"<{OWL}sameAs>", f"<{OWL}differentFrom>"
+TYPE, SAME, DIFFERENT = f"<{owl.RDF}type>", f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 
 _LINE = re.compile(r'\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|".*"(?:@[\w-]+|\^\^<[^>]*>)?)\s*\.\s*\Z', re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
@@ -51,38 +36,38 @@ def term_of(text: str) -> str:
     return _unescaped(text[1:-1]) if text.startswith("<") else text
 
 
-def literal_of(text: str) -> Literal:
+def literal_of(text: str) -> owl.Literal:
     """The literal that an N-Triples term stands for."""
     end = text.rindex('"')
     lexical, suffix = _unescaped(text[1:end]), text[end + 1 :]
     if suffix.startswith("@"):
-        return Literal(lexical, RDF + "langString", suffix[1:].lower())
-    return Literal(lexical, suffix[3:-1] if suffix else XSD + "string")
+        return owl.Literal(lexical, owl.RDF + "langString", suffix[1:].lower())
+    return owl.Literal(lexical, suffix[3:-1] if suffix else owl.XSD + "string")
 
 
-def assertion_of(line: Line) -> Assertion:
+def assertion_of(line: Line) -> owl.Assertion:
     """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
     subject = term_of(line.subject)
     if line.object.startswith('"'):
-        return DataPropertyAssertion(DataProperty(term_of(line.predicate)), subject, literal_of(line.object))
+        return owl.DataPropertyAssertion(owl.DataProperty(term_of(line.predicate)), subject, literal_of(line.object))
     value = term_of(line.object)
     if line.predicate == TYPE:
-        return ClassAssertion(Class(value), subject)
+        return owl.ClassAssertion(owl.Class(value), subject)
     if line.predicate == SAME:
-        return SameIndividual(subject, value)
+        return owl.SameIndividual(subject, value)
     if line.predicate == DIFFERENT:
-        return DifferentIndividuals(subject, value)
-    return ObjectPropertyAssertion(ObjectProperty(term_of(line.predicate)), subject, value)
+        return owl.DifferentIndividuals(subject, value)
+    return owl.ObjectPropertyAssertion(owl.ObjectProperty(term_of(line.predicate)), subject, value)
 
 
 @lru_cache(maxsize=65536)
-def axiom_of(text: str) -> Axiom | Assertion | None:
+def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
     """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be read."""
     try:
         reading = parse_functional(f"Ontology({text})", "axiom", "")
     except ShiqError:
         return None
-    found: list[Axiom | Assertion] = [*reading.tbox.axioms, *reading.abox]
+    found: list[owl.Axiom | owl.Assertion] = [*reading.tbox.axioms, *reading.abox]
     return found[0] if len(found) == 1 else None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from shiq import model as owl
 from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
@@ -23,18 +24,6 @@ from shiq.explanation.story import KNOWN, TONIGHT, told
 from shiq.explanation.structures import assertions_of
 from shiq.explanation.titles import title
 from shiq.functional import axiom_text
-from shiq.model import (
-    NOTHING,
-    THING,
-    Assertion,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataPropertyAssertion,
-    Literal,
-    NegativeDataPropertyAssertion,
-    ObjectPropertyAssertion,
-)
 from shiq.ntriples import assertion_lines, literal
 
 if TYPE_CHECKING:
@@ -154,9 +143,9 @@ def _lines(texts: Sequence[str]) -> tuple[list[Line], tuple[str, ...]]:
     return lines, tuple(sorted(odd))
 
 
-def _values(texts: Iterable[str]) -> tuple[Axiom, ...]:
+def _values(texts: Iterable[str]) -> tuple[owl.Axiom, ...]:
     """The axioms that can be read of ``texts``."""
-    return tuple(cast(Axiom, value) for text in texts if (value := axiom_of(text)) is not None)
+    return tuple(cast(owl.Axiom, value) for text in texts if (value := axiom_of(text)) is not None)
 
 
 def _begin(conflict: Conflict, place: int) -> str:
@@ -215,7 +204,7 @@ def _cut(proof: Proof) -> list[Fact]:
             continue
         seen.add(entry)
         step = steps[fact]
-        is_named = isinstance(fact, ClassAssertion) and _could_be_asserted(fact)
+        is_named = isinstance(fact, owl.ClassAssertion) and _could_be_asserted(fact)
         is_entry = step.rule in ("prp-dom", "prp-rng") or (step.rule in ("cax-sco", "cax-eqc1") and not is_direct)
         if not (step.premises or step.axiom) or (is_named and is_entry):
             found[fact] = None
@@ -226,9 +215,9 @@ def _cut(proof: Proof) -> list[Fact]:
 
 def _could_be_asserted(fact: Fact) -> bool:
     match fact:
-        case ClassAssertion(expression, _):
-            return isinstance(expression, Class) and expression not in (THING, NOTHING)
-        case ObjectPropertyAssertion() | DataPropertyAssertion():
+        case owl.ClassAssertion(expression, _):
+            return isinstance(expression, owl.Class) and expression not in (owl.THING, owl.NOTHING)
+        case owl.ObjectPropertyAssertion() | owl.DataPropertyAssertion():
             return True
     return False
 
@@ -254,18 +243,18 @@ def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[St
 # --- in general -------------------------------------------------------------------------------------
 
 
-def _general(given: Sequence[Assertion], axioms: Sequence[Axiom], proof: Proof | None, labels: Labels) -> str:
+def _general(given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels) -> str:
     """The story of anything that has this pattern."""
     letters: dict[str, str] = {}
-    kinds: dict[Literal, str] = {}
+    kinds: dict[owl.Literal, str] = {}
     for assertion in given:
-        if isinstance(assertion, DataPropertyAssertion | NegativeDataPropertyAssertion):
+        if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             kinds.setdefault(assertion.literal, literal_kind(assertion.literal, labels))
 
     def letter(individual: str) -> str:
         return letters.setdefault(individual, _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}")
 
-    def value(one: Literal) -> str:
+    def value(one: owl.Literal) -> str:
         kind = kinds.get(one)
         if kind is None:
             return plain_literal(one)

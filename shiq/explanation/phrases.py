@@ -12,76 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import expression_text, manchester_of
 from shiq.explanation.structures import with_individuals
-from shiq.model import (
-    NOTHING,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataPropertyAssertion,
-    DataPropertyDomain,
-    DataPropertyRange,
-    DataSomeValuesFrom,
-    Datatype,
-    DatatypeDefinition,
-    DatatypeRestriction,
-    DataUnionOf,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    HasKey,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectPropertyAssertion,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    ReflexiveObjectProperty,
-    SameIndividual,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+|[^\w\s]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|_")
@@ -121,7 +55,7 @@ class Names:
     """What individuals and literals are called in a text; ``in_general``: literals are only called by their kind."""
 
     individual: Callable[[str], str]
-    literal: Callable[[Literal], str]
+    literal: Callable[[owl.Literal], str]
     in_general: bool = False
 
 
@@ -147,11 +81,11 @@ def words(name: str) -> str:
 
 
 def property_name(property: Any, labels: Labels) -> str:
-    iri = property.property.iri if isinstance(property, ObjectInverseOf) else property.iri
+    iri = property.property.iri if isinstance(property, owl.ObjectInverseOf) else property.iri
     return words(labels.of(iri))
 
 
-def class_name(cls: Class, labels: Labels) -> str:
+def class_name(cls: owl.Class, labels: Labels) -> str:
     return labels.of(cls.iri)
 
 
@@ -163,12 +97,12 @@ def some_name(property: Any, labels: Labels) -> str:
 
 
 def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
-    incoming = "incoming " if isinstance(property, ObjectInverseOf) else ""
+    incoming = "incoming " if isinstance(property, owl.ObjectInverseOf) else ""
     return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
 
 
 def _to(property: Any) -> str:
-    return "from" if isinstance(property, ObjectInverseOf) else "to"
+    return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
 # --- classes ----------------------------------------------------------------------------------------
@@ -177,15 +111,15 @@ def _to(property: Any) -> str:
 def noun(expression: Any, labels: Labels) -> str:
     """A member of ``expression``, with its article."""
     match expression:
-        case Class():
-            return "anything" if expression == THING else a(class_name(expression, labels))
-        case ObjectUnionOf(operands):
+        case owl.Class():
+            return "anything" if expression == owl.THING else a(class_name(expression, labels))
+        case owl.ObjectUnionOf(operands):
             return _list([noun(o, labels) for o in operands], "or")
-        case ObjectOneOf(individuals):
+        case owl.ObjectOneOf(individuals):
             return _list([_individual(i, labels) for i in individuals], "or") or "one of nothing"
-        case ObjectIntersectionOf(operands):
-            named = [o for o in operands if isinstance(o, Class)]
-            others = [predicate(o, labels) for o in operands if not isinstance(o, Class)]
+        case owl.ObjectIntersectionOf(operands):
+            named = [o for o in operands if isinstance(o, owl.Class)]
+            others = [predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
             head = _list([noun(o, labels) for o in named], "and also") if named else "something"
             return f"{head} that {_list(others, 'and')}" if others else head
     return f"something that {predicate(expression, labels)}"
@@ -193,13 +127,13 @@ def noun(expression: Any, labels: Labels) -> str:
 
 def every(expression: Any, labels: Labels) -> str:
     """All members of ``expression``, as the subject of a sentence in the singular."""
-    if expression == THING:
+    if expression == owl.THING:
         return "everything"
-    if isinstance(expression, Class):
+    if isinstance(expression, owl.Class):
         return f"every {class_name(expression, labels)}"
-    if isinstance(expression, ObjectUnionOf) and all(isinstance(o, Class) for o in expression.operands):
+    if isinstance(expression, owl.ObjectUnionOf) and all(isinstance(o, owl.Class) for o in expression.operands):
         return _list([every(o, labels) for o in expression.operands], "and")
-    if isinstance(expression, ObjectIntersectionOf) and isinstance(expression.operands[0], Class):
+    if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(expression.operands[0], owl.Class):
         rest = [predicate(o, labels) for o in expression.operands[1:]]
         return f"every {class_name(expression.operands[0], labels)} that {_list(rest, 'and')}"
     return f"whatever {predicate(expression, labels)}"
@@ -208,54 +142,54 @@ def every(expression: Any, labels: Labels) -> str:
 def predicate(expression: Any, labels: Labels) -> str:
     """What is said of a member of ``expression``: a verb and what follows it."""
     match expression:
-        case Class():
-            if expression == NOTHING:
+        case owl.Class():
+            if expression == owl.NOTHING:
                 return "cannot exist"
-            return "exists" if expression == THING else f"is {noun(expression, labels)}"
-        case ObjectOneOf():
+            return "exists" if expression == owl.THING else f"is {noun(expression, labels)}"
+        case owl.ObjectOneOf():
             return f"is {noun(expression, labels)}"
-        case ObjectComplementOf(operand):
-            if isinstance(operand, Class | ObjectUnionOf | ObjectIntersectionOf | ObjectOneOf):
+        case owl.ObjectComplementOf(operand):
+            if isinstance(operand, owl.Class | owl.ObjectUnionOf | owl.ObjectIntersectionOf | owl.ObjectOneOf):
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
-        case ObjectIntersectionOf(operands):
+        case owl.ObjectIntersectionOf(operands):
             return _list(_shared([predicate(o, labels) for o in operands]), "and")
-        case ObjectUnionOf(operands):
+        case owl.ObjectUnionOf(operands):
             return _list(_shared([predicate(o, labels) for o in operands]), "or")
-        case ObjectSomeValuesFrom(property, filler):
+        case owl.ObjectSomeValuesFrom(property, filler):
             return f"has {a(_link(property, labels))} {_to(property)} {_something(filler, labels)}"
-        case ObjectAllValuesFrom(property, filler):
-            if isinstance(filler, ObjectComplementOf):
+        case owl.ObjectAllValuesFrom(property, filler):
+            if isinstance(filler, owl.ObjectComplementOf):
                 return f"cannot have {a(_link(property, labels))} {_to(property)} {noun(filler.operand, labels)}"
-            if filler == NOTHING:
+            if filler == owl.NOTHING:
                 return f"cannot have any {_link(property, labels)}"
             return f"can have {_link(property, labels, plural=True)} only {_to(property)} {noun(filler, labels)}"
-        case ObjectHasValue(property, individual):
+        case owl.ObjectHasValue(property, individual):
             return f"has {a(_link(property, labels))} {_to(property)} {_individual(individual, labels)}"
-        case ObjectHasSelf(property):
+        case owl.ObjectHasSelf(property):
             return f"has {a(_link(property, labels))} {_to(property)} itself"
-        case ObjectMinCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler):
             return f"has at least {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
-        case ObjectMaxCardinality(0, property, filler):
+        case owl.ObjectMaxCardinality(0, property, filler):
             return f"cannot have any {_link(property, labels)}{_qualified(property, filler, labels)}"
-        case ObjectMaxCardinality(n, property, filler):
+        case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
             return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
-        case ObjectExactCardinality(n, property, filler):
+        case owl.ObjectExactCardinality(n, property, filler):
             return f"has exactly {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
-        case DataSomeValuesFrom(property, range):
+        case owl.DataSomeValuesFrom(property, range):
             return f"has {a(some_name(property, labels))}{_being(range, labels)}"
-        case DataAllValuesFrom(property, range):
+        case owl.DataAllValuesFrom(property, range):
             return f"can have as {some_name(property, labels)} only {range_noun(range, labels)}"
-        case DataHasValue(property, literal):
+        case owl.DataHasValue(property, literal):
             return f"has {some_name(property, labels)} {plain_literal(literal)}"
-        case DataMinCardinality(n, property, range):
+        case owl.DataMinCardinality(n, property, range):
             return f"has at least {n} {some_name(property, labels)}{_being(range, labels)}"
-        case DataMaxCardinality(0, property, range):
+        case owl.DataMaxCardinality(0, property, range):
             return f"cannot have any {some_name(property, labels)}{_being(range, labels)}"
-        case DataMaxCardinality(n, property, range):
+        case owl.DataMaxCardinality(n, property, range):
             return f"can have at most {n} {some_name(property, labels)}{_being(range, labels)}"
-        case DataExactCardinality(n, property, range):
+        case owl.DataExactCardinality(n, property, range):
             return f"has exactly {n} {some_name(property, labels)}{_being(range, labels)}"
     return f"is in ({expression_text(expression, labels)})"
 
@@ -266,15 +200,15 @@ def _individual(name: str, labels: Labels) -> str:
 
 
 def _something(filler: Any, labels: Labels) -> str:
-    return "something" if filler == THING else noun(filler, labels)
+    return "something" if filler == owl.THING else noun(filler, labels)
 
 
 def _qualified(property: Any, filler: Any, labels: Labels) -> str:
-    return "" if filler == THING else f" {_to(property)} {noun(filler, labels)}"
+    return "" if filler == owl.THING else f" {_to(property)} {noun(filler, labels)}"
 
 
 def _being(range: Any, labels: Labels) -> str:
-    return "" if range == TOP_DATATYPE else f" that is {range_noun(range, labels)}"
+    return "" if range == owl.TOP_DATATYPE else f" that is {range_noun(range, labels)}"
 
 
 def _shared(predicates: list[str]) -> list[str]:
@@ -297,20 +231,20 @@ def _list(parts: Sequence[str], word: str) -> str:
 def range_noun(range: Any, labels: Labels) -> str:
     """A value of a data range."""
     match range:
-        case Datatype(iri):
-            if range == TOP_DATATYPE:
+        case owl.Datatype(iri):
+            if range == owl.TOP_DATATYPE:
                 return "any value"
-            known = _DATATYPES.get(iri[len(XSD) :]) if iri.startswith(XSD) else None
+            known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.of(iri)}"
-        case DataUnionOf(operands):
+        case owl.DataUnionOf(operands):
             return _list([range_noun(o, labels) for o in operands], "or")
-        case DataIntersectionOf(operands):
+        case owl.DataIntersectionOf(operands):
             return _list([range_noun(o, labels) for o in operands], "that is also")
-        case DataComplementOf(operand):
+        case owl.DataComplementOf(operand):
             return f"something other than {range_noun(operand, labels)}"
-        case DataOneOf(literals):
+        case owl.DataOneOf(literals):
             return _list([plain_literal(x) for x in literals], "or")
-        case DatatypeRestriction(datatype, facets):
+        case owl.DatatypeRestriction(datatype, facets):
             limits = [
                 _FACETS.get(re.split("[#/]", facet)[-1], f"{re.split('[#/]', facet)[-1]} {{}}").format(plain_literal(value))
                 for facet, value in facets
@@ -320,22 +254,22 @@ def range_noun(range: Any, labels: Labels) -> str:
     return expression_text(range, labels)
 
 
-def plain_literal(literal: Literal) -> str:
+def plain_literal(literal: owl.Literal) -> str:
     """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are cut."""
     text = "".join(c if c.isprintable() else " " for c in literal.lexical)
     if len(text) > 80:
         text = text[:77] + "…"
-    is_text = literal.datatype == XSD + "string" or literal.language or not re.fullmatch(r"[-+\w.:]+", text)
+    is_text = literal.datatype == owl.XSD + "string" or literal.language or not re.fullmatch(r"[-+\w.:]+", text)
     return f"“{text}”" if is_text else text
 
 
-def _kind(literal: Literal, labels: Labels) -> str:
+def _kind(literal: owl.Literal, labels: Labels) -> str:
     if literal.language:
         return "a text in a language"
-    return range_noun(Datatype(literal.datatype), labels)
+    return range_noun(owl.Datatype(literal.datatype), labels)
 
 
-def literal_kind(literal: Literal, labels: Labels) -> str:
+def literal_kind(literal: owl.Literal, labels: Labels) -> str:
     """What sort of value a literal is, with article: "a text", "a value of type wktLiteral"."""
     return _kind(literal, labels)
 
@@ -346,27 +280,27 @@ _PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "und
 _VERBS = ("is", "has", "was", "contains", "includes")
 
 
-def fact(value: Assertion, names: Names, labels: Labels) -> str:
+def fact(value: owl.Assertion, names: Names, labels: Labels) -> str:
     """An assertion as a clause."""
     of = names.individual
     match value:
-        case ClassAssertion(expression, x):
+        case owl.ClassAssertion(expression, x):
             return f"{of(x)} {predicate(with_individuals(expression, of), labels)}"
-        case ObjectPropertyAssertion(property, subject, other):
-            if isinstance(property, ObjectInverseOf):
+        case owl.ObjectPropertyAssertion(property, subject, other):
+            if isinstance(property, owl.ObjectInverseOf):
                 property, subject, other = property.property, other, subject
             return _linked(of(subject), property_name(property, labels), of(other))
-        case NegativeObjectPropertyAssertion(property, subject, other):
+        case owl.NegativeObjectPropertyAssertion(property, subject, other):
             return f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
-        case DataPropertyAssertion(property, subject, literal):
+        case owl.DataPropertyAssertion(property, subject, literal):
             return f"{of(subject)} has {names.literal(literal)} as its {some_name(property, labels)}"
-        case NegativeDataPropertyAssertion(property, subject, literal):
+        case owl.NegativeDataPropertyAssertion(property, subject, literal):
             return f"{of(subject)} does not have {names.literal(literal)} as its {some_name(property, labels)}"
-        case SameIndividual(first, second):
+        case owl.SameIndividual(first, second):
             return f"{of(first)} and {of(second)} are one and the same"
-        case DifferentIndividuals(first, second) if first == second:
+        case owl.DifferentIndividuals(first, second) if first == second:
             return f"{of(first)} is not itself"
-        case DifferentIndividuals(first, second):
+        case owl.DifferentIndividuals(first, second):
             return f"{of(first)} and {of(second)} are two different things"
     raise TypeError(value)
 
@@ -392,69 +326,69 @@ def _begins_with_verb(name: str) -> bool:
 # --- axioms -----------------------------------------------------------------------------------------
 
 
-def axiom(value: Axiom, labels: Labels) -> str:
+def axiom(value: owl.Axiom, labels: Labels) -> str:
     """What an axiom says, as a clause."""
     match value:
-        case SubClassOf(sub, sup):
+        case owl.SubClassOf(sub, sup):
             return inclusion(sub, sup, labels)
-        case EquivalentClasses(members):
-            first, *rest = sorted(members, key=lambda m: not isinstance(m, Class))
+        case owl.EquivalentClasses(members):
+            first, *rest = sorted(members, key=lambda m: not isinstance(m, owl.Class))
             return f"{_list([noun(first, labels), *(noun(m, labels) for m in rest)], 'and')} are the same thing"
-        case DisjointClasses(members):
+        case owl.DisjointClasses(members):
             if len(members) == 2:
                 return f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
             return f"nothing can be two of these at once: {_list([noun(m, labels) for m in members], 'and')}"
-        case DisjointUnion(cls, members):
+        case owl.DisjointUnion(cls, members):
             return f"every {class_name(cls, labels)} is exactly one of these: {_list([noun(m, labels) for m in members], 'or')}"
-        case SubObjectPropertyOf(sub, sup):
-            turned = isinstance(sub, ObjectInverseOf) != isinstance(sup, ObjectInverseOf)
+        case owl.SubObjectPropertyOf(sub, sup):
+            turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
             return f"every {some_name(sub, labels)} link is also {a(some_name(sup, labels))} link{back}"
-        case SubDataPropertyOf(sub, sup):
+        case owl.SubDataPropertyOf(sub, sup):
             return f"every {some_name(sub, labels)} is also {a(some_name(sup, labels))}"
-        case EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+        case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return f"{_list([some_name(m, labels) for m in members], 'and')} mean the same"
-        case DisjointObjectProperties(members):
+        case owl.DisjointObjectProperties(members):
             return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
-        case DisjointDataProperties(members):
+        case owl.DisjointDataProperties(members):
             return f"one value can never be more than one of {_list([some_name(m, labels) for m in members], 'and')} of one thing"
-        case InverseObjectProperties(first, second):
+        case owl.InverseObjectProperties(first, second):
             return f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
-        case ObjectPropertyDomain(property, domain):
+        case owl.ObjectPropertyDomain(property, domain):
             return f"whatever has {a(_link(property, labels))} {predicate(domain, labels)}"
-        case ObjectPropertyRange(property, filler):
-            if isinstance(property, ObjectInverseOf):
+        case owl.ObjectPropertyRange(property, filler):
+            if isinstance(property, owl.ObjectInverseOf):
                 return f"whatever has {a(_link(property.property, labels))} {predicate(filler, labels)}"
             if _is_noun(property_name(property, labels)):
                 return f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
             return f"whatever {a(_link(property, labels))} leads to {predicate(filler, labels)}"
-        case DataPropertyDomain(property, domain):
+        case owl.DataPropertyDomain(property, domain):
             return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
-        case DataPropertyRange(property, range):
+        case owl.DataPropertyRange(property, range):
             return f"{a(some_name(property, labels))} must be {range_noun(range, labels)}"
-        case FunctionalObjectProperty(property):
+        case owl.FunctionalObjectProperty(property):
             return f"one thing can have {a(_link(property, labels))} {_to(property)} only one other"
-        case InverseFunctionalObjectProperty(property):
+        case owl.InverseFunctionalObjectProperty(property):
             return f"{a(_link(property, labels))} can come to one thing from only one other"
-        case FunctionalDataProperty(property):
+        case owl.FunctionalDataProperty(property):
             return f"one thing can have only one {some_name(property, labels)}"
-        case SymmetricObjectProperty(property):
+        case owl.SymmetricObjectProperty(property):
             return f"{a(_link(property, labels))} always holds in both directions"
-        case AsymmetricObjectProperty(property):
+        case owl.AsymmetricObjectProperty(property):
             return f"{a(_link(property, labels))} can never hold in both directions"
-        case IrreflexiveObjectProperty(property):
+        case owl.IrreflexiveObjectProperty(property):
             return f"nothing can have {a(_link(property, labels))} to itself"
-        case TransitiveObjectProperty(property):
+        case owl.TransitiveObjectProperty(property):
             return f"{some_name(property, labels)} links carry on: from A to B and from B to C means from A to C"
-        case DatatypeDefinition(datatype, range):
+        case owl.DatatypeDefinition(datatype, range):
             return f"{a(labels.of(datatype.iri))} is {range_noun(range, labels)}"
-        case ReflexiveObjectProperty(property):
+        case owl.ReflexiveObjectProperty(property):
             return f"everything has {a(_link(property, labels))} to itself"
-        case SubObjectPropertyChain(chain, sup):
+        case owl.SubObjectPropertyChain(chain, sup):
             links = ", then ".join(a(_link(link, labels)) for link in chain)
             return f"whatever {links} lead to in turn, {a(_link(sup, labels))} leads to at once"
-        case HasKey(expression, roles, data):
-            things = "things" if expression == THING else f"things, each {noun(expression, labels)},"
+        case owl.HasKey(expression, roles, data):
+            things = "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
             names = _list([some_name(property, labels) for property in (*roles, *data)], "and")
             return f"two named {things} with the same {names} are one and the same"
     return manchester_of(value, labels)

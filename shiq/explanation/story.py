@@ -8,24 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.phrases import Names, axiom, fact, inclusion, predicate, range_noun, some_name
 from shiq.explanation.proof import WITNESS, Clash, Fact, Proof, Step
-from shiq.model import (
-    Assertion,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataAllValuesFrom,
-    DataPropertyAssertion,
-    DataPropertyRange,
-    Datatype,
-    DifferentIndividuals,
-    DisjointUnion,
-    EquivalentClasses,
-    ObjectPropertyAssertion,
-    SameIndividual,
-)
 
 #: Where a fact is from, as a sentence begins: of the batch, or of what was there before.
 TONIGHT, KNOWN = "Tonight's data says that", "It is already known that"
@@ -35,7 +21,7 @@ _DIFFER = "but they are recorded as two different things"
 
 
 def told(
-    given: Sequence[tuple[str, Assertion]], axioms: Sequence[Axiom], proof: Proof | None, names: Names, labels: Labels
+    given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None, names: Names, labels: Labels
 ) -> str:
     """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one) and ``axioms``."""
     return _Story(names, labels).whole(given, axioms, proof)
@@ -50,7 +36,7 @@ class _Story:
     def _individual(self, name: str) -> str:
         return "something that has no name here" if name.startswith(WITNESS) else self._plain.individual(name)
 
-    def whole(self, given: Sequence[tuple[str, Assertion]], axioms: Sequence[Axiom], proof: Proof | None) -> str:
+    def whole(self, given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None) -> str:
         short = self._two_classes(given, proof) if proof else ""
         if short:
             return short
@@ -62,20 +48,20 @@ class _Story:
             sentences += self._argument(proof)
         return " ".join(_sentence(s) for s in sentences if s)
 
-    def _two_classes(self, given: Sequence[tuple[str, Assertion]], proof: Proof) -> str:
+    def _two_classes(self, given: Sequence[tuple[str, owl.Assertion]], proof: Proof) -> str:
         """The commonest conflict: recorded as two things that nothing can be both of."""
         if len(proof.steps) != 3 or len(given) != 2 or proof.last.rule not in ("cax-dw", "cax-adc"):
             return ""
         parts = []
         for begin, assertion in given:
-            if not isinstance(assertion, ClassAssertion) or not isinstance(assertion.expression, Class):
+            if not isinstance(assertion, owl.ClassAssertion) or not isinstance(assertion.expression, owl.Class):
                 return ""
             where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
             parts.append(f"{_recorded(assertion, self._labels)}{where}")
         who = self._names.individual(given[0][1].individual)  # type: ignore[union-attr]
         return _sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
 
-    def _given(self, given: Sequence[tuple[str, Assertion]]) -> Iterable[str]:
+    def _given(self, given: Sequence[tuple[str, owl.Assertion]]) -> Iterable[str]:
         by_begin: dict[str, list[str]] = {}
         for begin, assertion in given:
             by_begin.setdefault(begin, []).append(self._fact(assertion))
@@ -96,7 +82,7 @@ class _Story:
         uses = Counter(premise for step in proof.steps for premise in step.premises)
         hidden = {step.fact for step in proof.steps if self._is_hidden(step, proof, uses)}
         sentences = []
-        said: set[Axiom] = set()
+        said: set[owl.Axiom] = set()
         for step in proof.steps[:-1]:
             if step.fact in hidden or not (step.premises or step.axiom):
                 continue
@@ -111,14 +97,14 @@ class _Story:
             return False
         if step.rule == "eq-rep":
             return True
-        if not isinstance(step.fact, ClassAssertion):
+        if not isinstance(step.fact, owl.ClassAssertion):
             return False
-        if not isinstance(step.fact.expression, Class):
+        if not isinstance(step.fact.expression, owl.Class):
             return True
         users = [s for s in proof.steps if step.fact in s.premises]
         return len(users) == 1 and (users[0].rule in _INCLUSIONS or users[0] is proof.last)
 
-    def _because(self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[Axiom]) -> str:
+    def _because(self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]) -> str:
         """The axioms behind ``step`` and the hidden steps before it, in the order they are used; each is said once."""
         clauses: list[str] = []
 
@@ -139,16 +125,16 @@ class _Story:
         if step.axiom is None:
             return ""
         match step.axiom, step.fact:
-            case EquivalentClasses(members), ClassAssertion(expression, _) if expression in members and len(members) == 2:
+            case owl.EquivalentClasses(members), owl.ClassAssertion(expression, _) if expression in members and len(members) == 2:
                 return inclusion(next(m for m in members if m != expression), expression, self._labels)
-            case DisjointUnion(cls, _), ClassAssertion(expression, _) if expression == cls:
-                own = next((p.expression for p in step.premises if isinstance(p, ClassAssertion)), cls)
+            case owl.DisjointUnion(cls, _), owl.ClassAssertion(expression, _) if expression == cls:
+                own = next((p.expression for p in step.premises if isinstance(p, owl.ClassAssertion)), cls)
                 return inclusion(own, cls, self._labels)
         return axiom(step.axiom, self._labels)
 
     # --- why that cannot be ------------------------------------------------------------------------
 
-    def _contradiction(self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[Axiom]) -> list[str]:
+    def _contradiction(self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]) -> list[str]:
         last = proof.last
         assert isinstance(last.fact, Clash)
         premises = Step(last.fact, last.rule, last.premises)
@@ -157,37 +143,39 @@ class _Story:
         if last.cases:
             return [*([because] if because else []), *self._cases(last)]
         match last.rule, about:
-            case (("cax-dw" | "cax-adc"), (ClassAssertion(first, x), ClassAssertion(second, _))):
+            case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, x), owl.ClassAssertion(second, _))):
                 who = self._names.individual(x)
                 both = f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "
                 both += predicate(second, self._labels).removeprefix("is ")
                 begin = f"{because}, so {both}" if because else f"so {both}"
                 return [f"{begin}; but nothing can be both"]
-            case "cls-com", (ClassAssertion(operand, x), _):
+            case "cls-com", (owl.ClassAssertion(operand, x), _):
                 who = self._names.individual(x)
                 is_so = f"{who} {predicate(operand, self._labels)}"
-                if isinstance(operand, Class):
+                if isinstance(operand, owl.Class):
                     cannot = f"{who} cannot be {predicate(operand, self._labels).removeprefix('is ')}"
                     return [f"{because}, so {cannot}; but it is one" if because else f"but {cannot}"]
                 return [f"{because}; but {is_so}" if because else f"but {is_so}"]
-            case "cls-nothing2", (ClassAssertion(_, x),):
+            case "cls-nothing2", (owl.ClassAssertion(_, x),):
                 who = self._names.individual(x)
                 return [f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"]
-            case _, (SameIndividual() as same, DifferentIndividuals() as different):
+            case _, (owl.SameIndividual() as same, owl.DifferentIndividuals() as different):
                 said_so = _original(different, steps)
-                alike = self._fact(SameIndividual(said_so.first, said_so.second))
+                alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
                 if same in steps and steps[same].premises and said_so == different:
                     return [_DIFFER]
                 lead = f"{because}, so " if because else "so "
                 return [_DIFFER if said_so == different else f"{lead}{alike}, {_DIFFER}"]
-            case _, (DifferentIndividuals() as different,):
+            case _, (owl.DifferentIndividuals() as different,):
                 said_so = _original(different, steps)
-                alike = self._fact(SameIndividual(said_so.first, said_so.second))
+                alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
                 lead = f"{because}, so " if because else "so "
                 return ["but nothing differs from itself" if said_so.first == said_so.second else f"{lead}{alike}, {_DIFFER}"]
-            case "dt-not-type", (DataPropertyAssertion() as data, *rest):
+            case "dt-not-type", (owl.DataPropertyAssertion() as data, *rest):
                 return [self._wrong_value(data, rest, last, because)]
-            case _, (DataPropertyAssertion(property, x, first), DataPropertyAssertion(_, _, second)) if last.rule == "prp-fp":
+            case _, (owl.DataPropertyAssertion(property, x, first), owl.DataPropertyAssertion(_, _, second)) if (
+                last.rule == "prp-fp"
+            ):
                 who, name = self._names.individual(x), some_name(property, self._labels)
                 values = f"{self._names.literal(first)} and {self._names.literal(second)}"
                 lead = f"{because}, so " if because else "so "
@@ -201,22 +189,22 @@ class _Story:
         if last.axiom is not None:
             clause = axiom(last.axiom, self._labels)
             return [f"{because}; but {clause}" if because else f"but {clause}"]
-        limits = [predicate(f.expression, self._labels) for f in about if isinstance(f, ClassAssertion)]
-        links = [f for f in about if isinstance(f, ObjectPropertyAssertion | DataPropertyAssertion)]
+        limits = [predicate(f.expression, self._labels) for f in about if isinstance(f, owl.ClassAssertion)]
+        links = [f for f in about if isinstance(f, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)]
         end = f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}" if links else "but that is not so"
         lead = because or "; ".join(limits)
         return [f"{lead}; {end}" if lead else end]
 
-    def _wrong_value(self, data: DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
+    def _wrong_value(self, data: owl.DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
         name = some_name(data.property, self._labels)
         match last.axiom, *rest:
-            case DataPropertyRange(_, range), *_:
+            case owl.DataPropertyRange(_, range), *_:
                 clause = f"but {value} is not {range_noun(range, self._labels)}, as {_article(name)} must be"
-            case None, ClassAssertion(DataAllValuesFrom(_, range), _):
+            case None, owl.ClassAssertion(owl.DataAllValuesFrom(_, range), _):
                 clause = f"but {value} is not {range_noun(range, self._labels)}"
             case _:
-                kind = range_noun(Datatype(data.literal.datatype), self._labels)
+                kind = range_noun(owl.Datatype(data.literal.datatype), self._labels)
                 clause = f"but {value} is not {kind}, though it is marked as one"
         return f"{because}; {clause}" if because else clause
 
@@ -229,11 +217,11 @@ class _Story:
         return sentences
 
 
-def _original(different: DifferentIndividuals, steps: dict[Fact, Step]) -> DifferentIndividuals:
+def _original(different: owl.DifferentIndividuals, steps: dict[Fact, Step]) -> owl.DifferentIndividuals:
     """What was said, of which ``different`` is the form with other names."""
     step = steps.get(different)
     while step is not None and step.rule == "eq-rep":
-        found = next(p for p in step.premises if isinstance(p, DifferentIndividuals))
+        found = next(p for p in step.premises if isinstance(p, owl.DifferentIndividuals))
         different, step = found, steps.get(found)
     return different
 
@@ -246,7 +234,7 @@ def _count(n: int) -> str:
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(n, str(n))
 
 
-def _recorded(assertion: ClassAssertion, labels: Labels) -> str:
+def _recorded(assertion: owl.ClassAssertion, labels: Labels) -> str:
     return f"as {predicate(assertion.expression, labels).removeprefix('is ')}"
 
 

@@ -9,55 +9,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from shiq import model as owl
 from shiq.explanation.parsed import Line, assertion_of, line_of, literal_of, term_of
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataProperty,
-    DataSomeValuesFrom,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-)
 from shiq.reasoner.structure import rewritten
 
 #: A node that `assertion_lines` made, and the assertion that it belongs to.
 NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
 _CARDINALITIES: dict[str, tuple[Any, Any]] = {
-    "min": (ObjectMinCardinality, DataMinCardinality),
-    "max": (ObjectMaxCardinality, DataMaxCardinality),
-    "": (ObjectExactCardinality, DataExactCardinality),
+    "min": (owl.ObjectMinCardinality, owl.DataMinCardinality),
+    "max": (owl.ObjectMaxCardinality, owl.DataMaxCardinality),
+    "": (owl.ObjectExactCardinality, owl.DataExactCardinality),
 }
 
 
@@ -67,9 +28,9 @@ def node_of(line: Line) -> str:
     return match[1] if match else ""
 
 
-def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, Assertion], ...]:
+def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]:
     """The assertions of ``texts``, each behind the place of its first line; what cannot be read is left out."""
-    found: dict[int, Assertion] = {}
+    found: dict[int, owl.Assertion] = {}
     together: dict[str, tuple[int, list[Line]]] = {}
     for i, text in enumerate(texts):
         line = line_of(text)
@@ -85,21 +46,21 @@ def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, Assertion], ...]:
     return tuple(sorted(found.items()))
 
 
-def with_individuals(expression: ClassExpression, of: Callable[[str], str]) -> ClassExpression:
+def with_individuals(expression: owl.ClassExpression, of: Callable[[str], str]) -> owl.ClassExpression:
     """``expression`` with ``of`` each individual in its nominals."""
 
     def change(part: object) -> object | None:
         match part:
-            case ObjectOneOf(individuals):
-                return ObjectOneOf(tuple(map(of, individuals)))
-            case ObjectHasValue(property, individual):
-                return ObjectHasValue(property, of(individual))
+            case owl.ObjectOneOf(individuals):
+                return owl.ObjectOneOf(tuple(map(of, individuals)))
+            case owl.ObjectHasValue(property, individual):
+                return owl.ObjectHasValue(property, of(individual))
         return None
 
     return rewritten(expression, change)
 
 
-def assertion_of_lines(lines: list[Line]) -> Assertion | None:
+def assertion_of_lines(lines: list[Line]) -> owl.Assertion | None:
     """The assertion that ``lines`` say together; None if they are not of a form known here."""
     graph: dict[str, dict[str, str]] = {}
     for line in lines:
@@ -110,93 +71,97 @@ def assertion_of_lines(lines: list[Line]) -> Assertion | None:
         return None
 
 
-def _assertion(lines: list[Line], graph: Mapping[str, dict[str, str]]) -> Assertion:
+def _assertion(lines: list[Line], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
     for line in lines:
         if not NODE.match(line.subject):
-            return ClassAssertion(_expression(line.object, graph), term_of(line.subject))
-    node = next(of for of in graph.values() if OWL + "sourceIndividual" in of)
-    subject, property = term_of(node[OWL + "sourceIndividual"]), term_of(node[OWL + "assertionProperty"])
-    if OWL + "targetValue" in node:
-        return NegativeDataPropertyAssertion(DataProperty(property), subject, literal_of(node[OWL + "targetValue"]))
-    return NegativeObjectPropertyAssertion(ObjectProperty(property), subject, term_of(node[OWL + "targetIndividual"]))
+            return owl.ClassAssertion(_expression(line.object, graph), term_of(line.subject))
+    node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
+    subject, property = term_of(node[owl.OWL + "sourceIndividual"]), term_of(node[owl.OWL + "assertionProperty"])
+    if owl.OWL + "targetValue" in node:
+        return owl.NegativeDataPropertyAssertion(owl.DataProperty(property), subject, literal_of(node[owl.OWL + "targetValue"]))
+    return owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(property), subject, term_of(node[owl.OWL + "targetIndividual"]))
 
 
 def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     make: Any
     if not NODE.match(term):
-        return Class(term_of(term))
+        return owl.Class(term_of(term))
     node = graph[term]
-    for name, make in (("intersectionOf", ObjectIntersectionOf), ("unionOf", ObjectUnionOf)):
-        if OWL + name in node:
-            return make(tuple(_expression(m, graph) for m in _list(node[OWL + name], graph)))
-    if OWL + "complementOf" in node:
-        return ObjectComplementOf(_expression(node[OWL + "complementOf"], graph))
-    if OWL + "oneOf" in node:
-        return ObjectOneOf(tuple(term_of(m) for m in _list(node[OWL + "oneOf"], graph)))
+    for name, make in (("intersectionOf", owl.ObjectIntersectionOf), ("unionOf", owl.ObjectUnionOf)):
+        if owl.OWL + name in node:
+            return make(tuple(_expression(m, graph) for m in _list(node[owl.OWL + name], graph)))
+    if owl.OWL + "complementOf" in node:
+        return owl.ObjectComplementOf(_expression(node[owl.OWL + "complementOf"], graph))
+    if owl.OWL + "oneOf" in node:
+        return owl.ObjectOneOf(tuple(term_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
     return _restriction(node, graph)
 
 
 def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
-    on = node[OWL + "onProperty"]
+    on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
-    iri = term_of(graph[on][OWL + "inverseOf"]) if inverted else term_of(on)
-    role: Any = ObjectInverseOf(ObjectProperty(iri)) if inverted else ObjectProperty(iri)
+    iri = term_of(graph[on][owl.OWL + "inverseOf"]) if inverted else term_of(on)
+    role: Any = owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
     of_role: Any
     of_data: Any
     for name, of_role, of_data in (
-        ("someValuesFrom", ObjectSomeValuesFrom, DataSomeValuesFrom),
-        ("allValuesFrom", ObjectAllValuesFrom, DataAllValuesFrom),
+        ("someValuesFrom", owl.ObjectSomeValuesFrom, owl.DataSomeValuesFrom),
+        ("allValuesFrom", owl.ObjectAllValuesFrom, owl.DataAllValuesFrom),
     ):
-        filler = node.get(OWL + name)
+        filler = node.get(owl.OWL + name)
         if filler is not None:
             if not inverted and _is_range(filler, graph):
-                return of_data(DataProperty(iri), _range(filler, graph))
+                return of_data(owl.DataProperty(iri), _range(filler, graph))
             return of_role(role, _expression(filler, graph))
-    if OWL + "hasSelf" in node:
-        return ObjectHasSelf(role)
-    if OWL + "hasValue" in node and not node[OWL + "hasValue"].startswith('"'):
-        return ObjectHasValue(role, term_of(node[OWL + "hasValue"]))
-    if OWL + "hasValue" in node:
-        return DataHasValue(DataProperty(iri), literal_of(node[OWL + "hasValue"]))
+    if owl.OWL + "hasSelf" in node:
+        return owl.ObjectHasSelf(role)
+    if owl.OWL + "hasValue" in node and not node[owl.OWL + "hasValue"].startswith('"'):
+        return owl.ObjectHasValue(role, term_of(node[owl.OWL + "hasValue"]))
+    if owl.OWL + "hasValue" in node:
+        return owl.DataHasValue(owl.DataProperty(iri), literal_of(node[owl.OWL + "hasValue"]))
     for key, value in node.items():
-        match = re.fullmatch(re.escape(OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key)
+        match = re.fullmatch(re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key)
         if match:
             of_role, of_data = _CARDINALITIES[match[1] or ""]
             n = int(literal_of(value).lexical)
-            if OWL + "onDataRange" in node:
-                return of_data(n, DataProperty(iri), _range(node[OWL + "onDataRange"], graph))
-            if OWL + "onClass" in node:
-                return of_role(n, role, _expression(node[OWL + "onClass"], graph))
+            if owl.OWL + "onDataRange" in node:
+                return of_data(n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph))
+            if owl.OWL + "onClass" in node:
+                return of_role(n, role, _expression(node[owl.OWL + "onClass"], graph))
             # An unqualified one does not say whether its property has objects or data: objects, as the text reads the same.
-            return of_role(n, role, THING)
+            return of_role(n, role, owl.THING)
     raise ValueError(node)
 
 
 def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
     if NODE.match(term):
-        return graph[term].get(RDF + "type") == f"<{RDFS}Datatype>"
-    return term_of(term).startswith(XSD) or term_of(term) in (TOP_DATATYPE.iri, RDF + "PlainLiteral", RDF + "langString")
+        return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
+    return term_of(term).startswith(owl.XSD) or term_of(term) in (
+        owl.TOP_DATATYPE.iri,
+        owl.RDF + "PlainLiteral",
+        owl.RDF + "langString",
+    )
 
 
 def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     if not NODE.match(term):
-        return Datatype(term_of(term))
+        return owl.Datatype(term_of(term))
     node = graph[term]
     make: Any
-    for name, make in (("intersectionOf", DataIntersectionOf), ("unionOf", DataUnionOf)):
-        if OWL + name in node:
-            return make(tuple(_range(m, graph) for m in _list(node[OWL + name], graph)))
-    if OWL + "datatypeComplementOf" in node:
-        return DataComplementOf(_range(node[OWL + "datatypeComplementOf"], graph))
-    if OWL + "oneOf" in node:
-        return DataOneOf(tuple(literal_of(m) for m in _list(node[OWL + "oneOf"], graph)))
-    facets = [next(iter(graph[m].items())) for m in _list(node[OWL + "withRestrictions"], graph)]
-    return DatatypeRestriction(
-        Datatype(term_of(node[OWL + "onDatatype"])), tuple((facet, literal_of(value)) for facet, value in facets)
+    for name, make in (("intersectionOf", owl.DataIntersectionOf), ("unionOf", owl.DataUnionOf)):
+        if owl.OWL + name in node:
+            return make(tuple(_range(m, graph) for m in _list(node[owl.OWL + name], graph)))
+    if owl.OWL + "datatypeComplementOf" in node:
+        return owl.DataComplementOf(_range(node[owl.OWL + "datatypeComplementOf"], graph))
+    if owl.OWL + "oneOf" in node:
+        return owl.DataOneOf(tuple(literal_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+    facets = [next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)]
+    return owl.DatatypeRestriction(
+        owl.Datatype(term_of(node[owl.OWL + "onDatatype"])), tuple((facet, literal_of(value)) for facet, value in facets)
     )
 
 
 def _list(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
-    while term != f"<{RDF}nil>":
-        yield graph[term][RDF + "first"]
-        term = graph[term][RDF + "rest"]
+    while term != f"<{owl.RDF}nil>":
+        yield graph[term][owl.RDF + "first"]
+        term = graph[term][owl.RDF + "rest"]

@@ -8,20 +8,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.phrases import a, property_name, range_noun
 from shiq.explanation.proof import Clash, Proof
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataAllValuesFrom,
-    DataPropertyAssertion,
-    DataPropertyRange,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectPropertyAssertion,
-)
 
 if TYPE_CHECKING:
     from shiq.explanation.patterns import Pattern
@@ -32,15 +22,15 @@ T = TypeVar("T")
 _NAMES, _LETTERS, _SEEN = 3, 80, 150
 
 
-def title(proof: Proof | None, core: Assertion | None, labels: Labels) -> str:
+def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
     """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
     what = _what(proof, labels)
     match core:
-        case ClassAssertion(Class(iri), _):
+        case owl.ClassAssertion(owl.Class(iri), _):
             return f"{labels.of(iri)}: {what}"
-        case ClassAssertion():
+        case owl.ClassAssertion():
             return what
     return what
 
@@ -54,18 +44,21 @@ def _what(proof: Proof, labels: Labels) -> str:
             for f in last.fact.about
             if isinstance(
                 f,
-                ObjectPropertyAssertion | DataPropertyAssertion | NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion,
+                owl.ObjectPropertyAssertion
+                | owl.DataPropertyAssertion
+                | owl.NegativeObjectPropertyAssertion
+                | owl.NegativeDataPropertyAssertion,
             )
         )
     )
     if not names and last.premises:
         by_fact = {step.fact: step for step in proof.steps}
         made = by_fact.get(last.premises[0])
-        of = [p for p in (made.premises if made else ()) if isinstance(p, ObjectPropertyAssertion)]
+        of = [p for p in (made.premises if made else ()) if isinstance(p, owl.ObjectPropertyAssertion)]
         names = [f"“{property_name(of[0].property, labels)}”"] if of else []
     name = " and ".join(names)
-    classes = [f.expression for f in last.fact.about if isinstance(f, ClassAssertion)]
-    named = [labels.of(c.iri) for c in classes if isinstance(c, Class)]
+    classes = [f.expression for f in last.fact.about if isinstance(f, owl.ClassAssertion)]
+    named = [labels.of(c.iri) for c in classes if isinstance(c, owl.Class)]
     match last.rule:
         case "cax-dw" | "cax-adc":
             return f"both {named[0]} and {named[1]}" if len(named) == 2 else "two classes that exclude each other"
@@ -75,7 +68,7 @@ def _what(proof: Proof, labels: Labels) -> str:
             return "cannot exist"
         case "dt-not-type":
             match last.axiom, *classes:
-                case (DataPropertyRange(_, range), *_) | (None, DataAllValuesFrom(_, range)):
+                case (owl.DataPropertyRange(_, range), *_) | (None, owl.DataAllValuesFrom(_, range)):
                     return f"{name}: not {range_noun(range, labels)}"
             return f"{name}: not a valid value"
         case "prp-irp":

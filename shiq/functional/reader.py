@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import InputError
 from shiq.functional.grammar import (
@@ -30,22 +31,6 @@ from shiq.functional.grammar import (
 )
 from shiq.functional.tokens import Token, tokens
 from shiq.labelling import PROPERTIES, labelled
-from shiq.model import (
-    OWL,
-    RDF,
-    RDFS,
-    XSD,
-    Assertion,
-    Axiom,
-    DataProperty,
-    DataPropertyAssertion,
-    Literal,
-    ObjectInverseOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    Signature,
-    TBox,
-)
 from shiq.reading import Reading
 from shiq.signature import is_reserved, signature_of
 from shiq.verdict import Leftover
@@ -53,7 +38,7 @@ from shiq.verdict import Leftover
 #: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
 MAX_DEPTH = 200
 
-_PREDEFINED = {"owl:": OWL, "rdf:": RDF, "rdfs:": RDFS, "xsd:": XSD}
+_PREDEFINED = {"owl:": owl.OWL, "rdf:": owl.RDF, "rdfs:": owl.RDFS, "xsd:": owl.XSD}
 _LONGEST_TEXT = 200
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
 # Keywords that never stand inside an item of this keyword: where one does, the item's closing parenthesis is missing.
@@ -74,24 +59,24 @@ class Document:
     annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what is declared to be an
     "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often."""
 
-    axioms: tuple[tuple[int, Axiom], ...] = ()
-    assertions: tuple[tuple[int, Assertion], ...] = ()
+    axioms: tuple[tuple[int, owl.Axiom], ...] = ()
+    assertions: tuple[tuple[int, owl.Assertion], ...] = ()
     leftovers: tuple[Leftover, ...] = ()
     left_out: tuple[Leftover, ...] = ()
     ledger: Mapping[str, int] = field(default_factory=Counter)
-    signature: Signature = field(default_factory=Signature)
+    signature: owl.Signature = field(default_factory=owl.Signature)
     iri: str = ""
     version: str = ""
     imports: tuple[str, ...] = ()
-    annotations: tuple[tuple[int, str, str, str | Literal], ...] = ()
+    annotations: tuple[tuple[int, str, str, str | owl.Literal], ...] = ()
     of_annotations: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     properties: tuple[tuple[str, str, int, int], ...] = ()
 
     @property
-    def labels(self) -> Iterator[tuple[str, str, Literal]]:
+    def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:
         """(IRI, one of `shiq.labelling.PROPERTIES`, label) as the annotations say."""
         for _, property, subject, value in self.annotations:
-            if property in PROPERTIES and isinstance(value, Literal):
+            if property in PROPERTIES and isinstance(value, owl.Literal):
                 yield subject, property, value
 
     @property
@@ -113,7 +98,7 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
     """
     document = read_document(text, source, scope)
     return Reading(
-        tbox=TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
+        tbox=owl.TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
         abox=abox_of(assertion for _, assertion in document.assertions),
         leftovers=document.leftovers,
         left_out=document.left_out,
@@ -157,11 +142,11 @@ class _Reader:
         self.state = "prologue"  # then "header", "axioms", "closed"
         self.item: _Item | None = None
         self.closed_at = self.resume = 0
-        self.axioms: list[tuple[int, Axiom]] = []
-        self.assertions: list[tuple[int, Assertion]] = []
+        self.axioms: list[tuple[int, owl.Axiom]] = []
+        self.assertions: list[tuple[int, owl.Assertion]] = []
         self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
         self.imports: list[str] = []
-        self.annotations: list[tuple[int, str, str, str | Literal]] = []
+        self.annotations: list[tuple[int, str, str, str | owl.Literal]] = []
         self.of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
         self.properties: dict[tuple[str, str], tuple[int, int]] = {}
         self.leftovers: dict[tuple[str, str], Leftover] = {}
@@ -312,19 +297,19 @@ class _Reader:
             raise Refused(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
         return namespace + local
 
-    def _literal(self, token: Token) -> Literal:
+    def _literal(self, token: Token) -> owl.Literal:
         if "\0" in token.text:
             raise Refused("a literal with the character U+0000")
         if not token.suffix:
-            return Literal(token.text)
+            return owl.Literal(token.text)
         if token.suffix.startswith("@"):
-            return Literal(token.text, RDF + "langString", token.suffix[1:].lower())
+            return owl.Literal(token.text, owl.RDF + "langString", token.suffix[1:].lower())
         datatype = token.suffix[2:]
         full = datatype.startswith("<")
         iri = self._resolve("iri" if full else "name", datatype[1:-1] if full else datatype)
-        if iri in (RDF + "langString", RDF + "dirLangString"):
+        if iri in (owl.RDF + "langString", owl.RDF + "dirLangString"):
             raise Refused("a literal of datatype rdf:langString without a language tag")
-        return Literal(token.text, iri)
+        return owl.Literal(token.text, iri)
 
     def _prefix(self, arguments: list[object]) -> None:
         match arguments:
@@ -357,9 +342,9 @@ class _Reader:
                 self.ledger["assertion"] += 1
                 self.assertions += ((line, assertion) for assertion in value)
                 match value:
-                    case (ObjectPropertyAssertion(ObjectProperty(iri) | ObjectInverseOf(ObjectProperty(iri))),):
+                    case (owl.ObjectPropertyAssertion(owl.ObjectProperty(iri) | owl.ObjectInverseOf(owl.ObjectProperty(iri))),):
                         self._property("object", iri, line)
-                    case (DataPropertyAssertion(DataProperty(iri)),):
+                    case (owl.DataPropertyAssertion(owl.DataProperty(iri)),):
                         self._property("data", iri, line)
             case Entity(kind, iri):
                 self.ledger["declaration"] += 1
@@ -369,7 +354,7 @@ class _Reader:
             case AnnotationAxiom(properties, subject, annotated):
                 self.ledger["annotation"] += 1
                 if item.keyword == "AnnotationAssertion":
-                    value = annotated if isinstance(annotated, Literal) else str(annotated)
+                    value = annotated if isinstance(annotated, owl.Literal) else str(annotated)
                     self.annotations.append((line, properties[0], subject, value))
                 else:
                     self.of_annotations.append((line, item.keyword, properties))
@@ -430,7 +415,7 @@ class _Reader:
             tuple(self.leftovers.values()),
             tuple(self.left_out),
             self.ledger,
-            Signature(**names) | signature_of(axiom for _, axiom in self.axioms),
+            owl.Signature(**names) | signature_of(axiom for _, axiom in self.axioms),
             iri=self.header[0] if self.header else "",
             version=self.header[1] if len(self.header) > 1 else "",
             imports=tuple(self.imports),

@@ -7,56 +7,20 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TypeVar
 
-from shiq.model import (
-    NOTHING,
-    RDF,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    Axiom,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataExactCardinality,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataProperty,
-    DataRange,
-    Datatype,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    HasKey,
-    Literal,
-    ObjectAllValuesFrom,
-    ObjectExactCardinality,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectProperty,
-    ObjectUnionOf,
-    SameIndividual,
-    SubClassOf,
-    SubObjectPropertyChain,
-)
+from shiq import model as owl
 from shiq.ntriples import blank_term
 from shiq.signature import is_reserved, parts
 
-_ENTITIES = (Class, ObjectProperty, DataProperty, Datatype)
+_ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
 _CARDINALITIES = (
-    ObjectMinCardinality,
-    ObjectMaxCardinality,
-    ObjectExactCardinality,
-    DataMinCardinality,
-    DataMaxCardinality,
-    DataExactCardinality,
+    owl.ObjectMinCardinality,
+    owl.ObjectMaxCardinality,
+    owl.ObjectExactCardinality,
+    owl.DataMinCardinality,
+    owl.DataMaxCardinality,
+    owl.DataExactCardinality,
 )
-_UNQUALIFIED = (THING, TOP_DATATYPE)
+_UNQUALIFIED = (owl.THING, owl.TOP_DATATYPE)
 _NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
@@ -69,7 +33,7 @@ class _Text(str):
 _SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
 
 
-def axiom_text(value: Axiom | Assertion | ClassExpression | DataRange) -> str:
+def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
     """``value`` in functional-style syntax; `parse_functional` gives it back.
 
     A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that deep nesting is fine.
@@ -87,7 +51,7 @@ def axiom_text(value: Axiom | Assertion | ClassExpression | DataRange) -> str:
             written.append(_iri(current.iri))
         elif isinstance(current, int):
             written.append(str(current))
-        elif isinstance(current, Literal):
+        elif isinstance(current, owl.Literal):
             written.append(_literal(current))
         else:
             written.append(f"{_keyword(current)}(")
@@ -99,13 +63,13 @@ def axiom_text(value: Axiom | Assertion | ClassExpression | DataRange) -> str:
     return "".join(written)
 
 
-def ontology_text(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> str:
+def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -> str:
     """A whole document: declarations of everything that occurs, then ``axioms``, then ``assertions``.
 
     It says to a reasoner what the values mean. Readers of this syntax hold members of a disjointness as a set, so a member that
     occurs twice, which contradicts itself, is written as what it means; trivial axioms with a single member are left out.
     """
-    values: list[Axiom | Assertion] = [*axioms, *assertions]
+    values: list[owl.Axiom | owl.Assertion] = [*axioms, *assertions]
     declarations: dict[str, None] = {}
     lines: list[str] = []
     for value in values:
@@ -118,14 +82,14 @@ def ontology_text(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> s
 
 
 def _keyword(value: object) -> str:
-    return "SubObjectPropertyOf" if isinstance(value, SubObjectPropertyChain) else type(value).__name__
+    return "SubObjectPropertyOf" if isinstance(value, owl.SubObjectPropertyChain) else type(value).__name__
 
 
 def _arguments(value: object) -> list[object]:
     """What stands between the parentheses, one entry for each argument."""
-    if isinstance(value, SubObjectPropertyChain):
+    if isinstance(value, owl.SubObjectPropertyChain):
         return [_Text(f"ObjectPropertyChain({' '.join(map(_role, value.chain))})"), value.sup]
-    if isinstance(value, HasKey):
+    if isinstance(value, owl.HasKey):
         roles, properties = map(_role, value.object_properties), (_iri(p.iri) for p in value.data_properties)
         return [value.expression, _Text(f"({' '.join(roles)})"), _Text(f"({' '.join(properties)})")]
     fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
@@ -143,7 +107,7 @@ def _flat(fields: Iterable[object]) -> Iterable[object]:
 
 
 def _role(property: object) -> str:
-    return _iri(property.iri) if isinstance(property, ObjectProperty) else axiom_text(property)  # type: ignore[arg-type]
+    return _iri(property.iri) if isinstance(property, owl.ObjectProperty) else axiom_text(property)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=65536)
@@ -153,11 +117,11 @@ def _iri(iri: str) -> str:
     return f"<{iri}>"
 
 
-def _literal(value: Literal) -> str:
+def _literal(value: owl.Literal) -> str:
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if value.language and value.datatype == RDF + "langString":
+    if value.language and value.datatype == owl.RDF + "langString":
         return f"{text}@{value.language}"
-    return text if value.datatype == XSD + "string" else f"{text}^^{_iri(value.datatype)}"
+    return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri(value.datatype)}"
 
 
 def _declaration(part: object) -> str:
@@ -166,7 +130,7 @@ def _declaration(part: object) -> str:
         return "" if is_reserved(part.iri) else f"Declaration({type(part).__name__}({_iri(part.iri)}))"
     if isinstance(part, str) and not part.startswith("_:"):
         return f"Declaration(NamedIndividual({_iri(part)}))"
-    if isinstance(part, Literal) and not is_reserved(part.datatype):
+    if isinstance(part, owl.Literal) and not is_reserved(part.datatype):
         return f"Declaration(Datatype({_iri(part.datatype)}))"
     return ""
 
@@ -174,7 +138,7 @@ def _declaration(part: object) -> str:
 M = TypeVar("M")
 
 
-def _disjoint(value: Axiom, members: tuple[M, ...], empty: Callable[[M], Axiom]) -> list[Axiom | Assertion]:
+def _disjoint(value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]) -> list[owl.Axiom | owl.Assertion]:
     """``value``, a disjointness of ``members``, with ``empty`` said of each member that stands there twice."""
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) == len(members):
@@ -183,27 +147,27 @@ def _disjoint(value: Axiom, members: tuple[M, ...], empty: Callable[[M], Axiom])
     return [*repeated, *([type(value)(distinct)] if len(distinct) > 1 else [])]  # type: ignore[call-arg, arg-type]
 
 
-def _plain(value: Axiom | Assertion) -> list[Axiom | Assertion]:
+def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
     """``value`` as axioms of the same meaning in which no set has a member twice, or a single one."""
     match value:
-        case EquivalentClasses(members) | EquivalentObjectProperties(members) | EquivalentDataProperties(members):
+        case owl.EquivalentClasses(members) | owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return [value] if len(set(members)) > 1 else []
-        case SameIndividual(first, second):
+        case owl.SameIndividual(first, second):
             return [value] if first != second else []
-        case DifferentIndividuals(first, second):
-            return [value] if first != second else [ClassAssertion(NOTHING, first)]
-        case DisjointUnion(cls, expressions):
+        case owl.DifferentIndividuals(first, second):
+            return [value] if first != second else [owl.ClassAssertion(owl.NOTHING, first)]
+        case owl.DisjointUnion(cls, expressions):
             if len(set(expressions)) == len(expressions) > 1:
                 return [value]
             return [
-                *(SubClassOf(expression, cls) for expression in expressions),
-                SubClassOf(cls, ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]),
-                *_plain(DisjointClasses(expressions)),
+                *(owl.SubClassOf(expression, cls) for expression in expressions),
+                owl.SubClassOf(cls, owl.ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]),
+                *_plain(owl.DisjointClasses(expressions)),
             ]
-        case DisjointClasses(members):
-            return _disjoint(value, members, lambda member: SubClassOf(member, NOTHING))
-        case DisjointObjectProperties(roles):
-            return _disjoint(value, roles, lambda role: SubClassOf(THING, ObjectAllValuesFrom(role, NOTHING)))
-        case DisjointDataProperties(properties):
-            return _disjoint(value, properties, lambda property: SubClassOf(THING, DataMaxCardinality(0, property)))
+        case owl.DisjointClasses(members):
+            return _disjoint(value, members, lambda member: owl.SubClassOf(member, owl.NOTHING))
+        case owl.DisjointObjectProperties(roles):
+            return _disjoint(value, roles, lambda role: owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)))
+        case owl.DisjointDataProperties(properties):
+            return _disjoint(value, properties, lambda property: owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)))
     return [value]

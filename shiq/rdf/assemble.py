@@ -9,38 +9,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shiq import model as owl
 from shiq.abox import ABox, individuals_of
-from shiq.model import (
-    Assertion,
-    DifferentIndividuals,
-    Literal,
-    NegativeObjectPropertyAssertion,
-    ObjectInverseOf,
-    SameIndividual,
-)
 from shiq.rdf.bulk import Rows, column
 from shiq.rdf.triples import Triples
 
 Ids = npt.NDArray[Any]
 
 
-def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[Assertion]) -> ABox:
+def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[owl.Assertion]) -> ABox:
     """The ABox of the rows (class, object property and data property assertions) and of ``others``, which are about sameness,
     negative or complex. Each assertion is there once; names and individuals stand in the order first read."""
     same: list[tuple[int, int]] = []
     different: list[tuple[int, int]] = []
-    complex: list[Assertion] = []
+    complex: list[owl.Assertion] = []
     mentioned: list[int] = []
     for assertion in others:
         ids = [triples.id(individual) for individual in individuals_of(assertion)]
         mentioned += ids
         match assertion:
-            case SameIndividual():
+            case owl.SameIndividual():
                 same.append((ids[0], ids[1]))
-            case DifferentIndividuals():
+            case owl.DifferentIndividuals():
                 different.append((ids[0], ids[1]))
-            case NegativeObjectPropertyAssertion(ObjectInverseOf(role), first, second):
-                complex.append(NegativeObjectPropertyAssertion(role, second, first))
+            case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(role), first, second):
+                complex.append(owl.NegativeObjectPropertyAssertion(role, second, first))
             case _:
                 complex.append(assertion)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
@@ -60,7 +53,7 @@ def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others:
         classes=class_names.names(),
         object_properties=role_names.names(),
         data_properties=data_names.names(),
-        literals=[value for i in literals.listed if isinstance(value := triples.terms[i], Literal)],
+        literals=[value for i in literals.listed if isinstance(value := triples.terms[i], owl.Literal)],
         class_subject=class_subject,
         class_name=class_name,
         role_subject=role_subject,

@@ -12,45 +12,7 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from shiq.model import (
-    NOTHING,
-    OWL,
-    RDFS,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Class,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataProperty,
-    DataRange,
-    DataSomeValuesFrom,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    Literal,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectHasSelf,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyExpression,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-)
+from shiq import model as owl
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
@@ -65,20 +27,20 @@ Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the on
 Request: TypeAlias = tuple[str, Term]
 Build: TypeAlias = Generator[Request, Any, Any]
 
-_ON_PROPERTY, _ON_PROPERTIES = OWL + "onProperty", OWL + "onProperties"
-_ON_CLASS, _ON_DATA_RANGE = OWL + "onClass", OWL + "onDataRange"
-_CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "Restriction"))
-_RANGE_TYPES = frozenset((RDFS + "Datatype", OWL + "DataRange", RDFS + "Class"))
+_ON_PROPERTY, _ON_PROPERTIES = owl.OWL + "onProperty", owl.OWL + "onProperties"
+_ON_CLASS, _ON_DATA_RANGE = owl.OWL + "onClass", owl.OWL + "onDataRange"
+_CLASS_TYPES = frozenset((owl.OWL + "Class", owl.RDFS + "Class", owl.OWL + "Restriction"))
+_RANGE_TYPES = frozenset((owl.RDFS + "Datatype", owl.OWL + "DataRange", owl.RDFS + "Class"))
 _INTEGERS = frozenset(
-    XSD + name
+    owl.XSD + name
     for names in (
         ("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
         ("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "decimal", "string"),
     )
     for name in names
 )
-_OBJECT_CARDINALITY = {"min": ObjectMinCardinality, "max": ObjectMaxCardinality, "exact": ObjectExactCardinality}
-_DATA_CARDINALITY = {"min": DataMinCardinality, "max": DataMaxCardinality, "exact": DataExactCardinality}
+_OBJECT_CARDINALITY = {"min": owl.ObjectMinCardinality, "max": owl.ObjectMaxCardinality, "exact": owl.ObjectExactCardinality}
+_DATA_CARDINALITY = {"min": owl.DataMinCardinality, "max": owl.DataMaxCardinality, "exact": owl.DataExactCardinality}
 
 
 class _TooDeepError(UnmappedError):
@@ -119,11 +81,11 @@ class Expressions:
 
     # --- what callers ask for ---
 
-    def class_expression(self, node: Term, used: list[Key]) -> ClassExpression:
+    def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
         """The class expression at ``node``; its key is put into ``used``. Raises: UnmappedError."""
         return self._run(CLASS, node, used)  # type: ignore[no-any-return]
 
-    def data_range(self, node: Term, used: list[Key]) -> DataRange:
+    def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """The data range at ``node``. Raises: UnmappedError."""
         return self._run(RANGE, node, used)  # type: ignore[no-any-return]
 
@@ -131,27 +93,27 @@ class Expressions:
         """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the like. Raises: UnmappedError."""
         return self._drive((RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used)
 
-    def object_property(self, node: Term, triples: list[int]) -> ObjectPropertyExpression:
+    def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
         """The object property expression at ``node``; its triples are put into ``triples``. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError("malformed", f"the literal {shown(node)} where a property is expected")
         if not node.startswith("_:"):
             self._expect(node, OBJECT)
-            return ObjectProperty(node)
-        inverse = self._graph.only(node, OWL + "inverseOf", "owl:inverseOf")
+            return owl.ObjectProperty(node)
+        inverse = self._graph.only(node, owl.OWL + "inverseOf", "owl:inverseOf")
         named = self._graph.objects[inverse]
         if not isinstance(named, str) or named.startswith("_:"):
             raise UnmappedError("malformed", f"an inverse of {shown(named)}, which is no named property")
         self._expect(named, OBJECT)
         triples += (inverse, *self._graph.find(node, TYPE))
-        return ObjectInverseOf(ObjectProperty(named))
+        return owl.ObjectInverseOf(owl.ObjectProperty(named))
 
-    def data_property(self, node: Term) -> DataProperty:
+    def data_property(self, node: Term) -> owl.DataProperty:
         """The data property at ``node``. Raises: UnmappedError."""
         if not isinstance(node, str) or node.startswith("_:"):
             raise UnmappedError("malformed", f"{shown(node)} where a data property is expected")
         self._expect(node, DATA)
-        return DataProperty(node)
+        return owl.DataProperty(node)
 
     def property_kind(self, node: Term) -> str:
         """`OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError where that is not known."""
@@ -191,7 +153,7 @@ class Expressions:
         restricts = _ON_PROPERTY in by_predicate or _ON_PROPERTIES in by_predicate
         found: list[int] = []
         for predicate, indexes in by_predicate.items():
-            if predicate in OPERATORS or predicate == OWL + "onDatatype" or (restricts and predicate in FILLERS):
+            if predicate in OPERATORS or predicate == owl.OWL + "onDatatype" or (restricts and predicate in FILLERS):
                 found += indexes
         return found
 
@@ -279,16 +241,16 @@ class Expressions:
         if sort == RANGE:
             if not self._kinds.is_datatype(node) and (self._kinds.is_class(node) or is_reserved(node)):
                 raise UnmappedError("malformed", f"<{node}> where a datatype is expected")
-            return Datatype(node)
-        if node == RDFS + "Resource":
-            return THING
+            return owl.Datatype(node)
+        if node == owl.RDFS + "Resource":
+            return owl.THING
         if (
             not self._kinds.is_class(node)
             and (self._kinds.is_datatype(node) or is_reserved(node))
             and node not in ORDINARY_CLASSES
         ):
             raise UnmappedError("malformed", f"<{node}> where a class is expected")
-        return Class(node)
+        return owl.Class(node)
 
     def _definition_of(self, node: str, triple: int, sort: str) -> int:
         if triple >= 0:
@@ -311,7 +273,7 @@ class Expressions:
 
     def _types(self, node: str, expected: frozenset[str]) -> list[int]:
         if not node.startswith("_:"):
-            expected = frozenset((OWL + "Restriction",))  # the other types of a name are declarations
+            expected = frozenset((owl.OWL + "Restriction",))  # the other types of a name are declarations
         return [i for i in self._graph.find(node, TYPE) if self._graph.objects[i] in expected]
 
     # --- class expressions ---
@@ -323,23 +285,23 @@ class Expressions:
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:
             return (yield from self._restriction(node, definition, triples))
-        if predicate == OWL + "complementOf":
-            return ObjectComplementOf((yield CLASS, value))
-        if predicate == OWL + "oneOf":
+        if predicate == owl.OWL + "complementOf":
+            return owl.ObjectComplementOf((yield CLASS, value))
+        if predicate == owl.OWL + "oneOf":
             members = self._list(value, triples)
-            if any(isinstance(member, Literal) for member in members):
+            if any(isinstance(member, owl.Literal) for member in members):
                 raise UnmappedError("malformed", f"an enumeration with literals where a class is expected, at {shown(node)}")
-            return ObjectOneOf(tuple(str(member) for member in members)) if members else NOTHING
-        if predicate not in (OWL + "intersectionOf", OWL + "unionOf"):
+            return owl.ObjectOneOf(tuple(str(member) for member in members)) if members else owl.NOTHING
+        if predicate not in (owl.OWL + "intersectionOf", owl.OWL + "unionOf"):
             raise UnmappedError("malformed", f"a data range where a class is expected, at {shown(node)}")
         operands = []
         for member in self._list(value, triples):
             operands.append((yield CLASS, member))
         if len(operands) == 1:
             return operands[0]
-        if predicate == OWL + "intersectionOf":
-            return ObjectIntersectionOf(tuple(operands)) if operands else THING
-        return ObjectUnionOf(tuple(operands)) if operands else NOTHING
+        if predicate == owl.OWL + "intersectionOf":
+            return owl.ObjectIntersectionOf(tuple(operands)) if operands else owl.THING
+        return owl.ObjectUnionOf(tuple(operands)) if operands else owl.NOTHING
 
     def _restriction(self, node: str, definition: int, triples: list[int]) -> Build:
         graph = self._graph
@@ -351,40 +313,40 @@ class Expressions:
             return (yield from self._data_restriction(node, definition, self.data_property(graph.objects[on]), triples))
         role = self.object_property(graph.objects[on], triples)
         predicate, value = graph.predicates[definition], graph.objects[definition]
-        match predicate.removeprefix(OWL):
+        match predicate.removeprefix(owl.OWL):
             case "someValuesFrom":
-                return ObjectSomeValuesFrom(role, (yield CLASS, value))
+                return owl.ObjectSomeValuesFrom(role, (yield CLASS, value))
             case "allValuesFrom":
-                return ObjectAllValuesFrom(role, (yield CLASS, value))
+                return owl.ObjectAllValuesFrom(role, (yield CLASS, value))
             case "hasValue":
-                if isinstance(value, Literal):
+                if isinstance(value, owl.Literal):
                     raise UnmappedError("malformed", f"the literal {shown(value)} as value of an object property")
-                return ObjectHasValue(role, value)
+                return owl.ObjectHasValue(role, value)
             case "hasSelf":
-                if not isinstance(value, Literal) or value.lexical not in ("true", "1"):
+                if not isinstance(value, owl.Literal) or value.lexical not in ("true", "1"):
                     raise UnmappedError("malformed", f"owl:hasSelf with {shown(value)} instead of true")
-                return ObjectHasSelf(role)
+                return owl.ObjectHasSelf(role)
         number = _number(value)
         qualifier = self._qualifier(node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
-        filler = THING if qualifier is None else (yield CLASS, qualifier)
+        filler = owl.THING if qualifier is None else (yield CLASS, qualifier)
         return _OBJECT_CARDINALITY[CARDINALITIES[predicate]](number, role, filler)
 
-    def _data_restriction(self, node: str, definition: int, property: DataProperty, triples: list[int]) -> Build:
+    def _data_restriction(self, node: str, definition: int, property: owl.DataProperty, triples: list[int]) -> Build:
         predicate, value = self._graph.predicates[definition], self._graph.objects[definition]
-        match predicate.removeprefix(OWL):
+        match predicate.removeprefix(owl.OWL):
             case "someValuesFrom":
-                return DataSomeValuesFrom(property, (yield RANGE, value))
+                return owl.DataSomeValuesFrom(property, (yield RANGE, value))
             case "allValuesFrom":
-                return DataAllValuesFrom(property, (yield RANGE, value))
+                return owl.DataAllValuesFrom(property, (yield RANGE, value))
             case "hasValue":
-                if not isinstance(value, Literal):
+                if not isinstance(value, owl.Literal):
                     raise UnmappedError("malformed", f"the individual {shown(value)} as value of a data property")
-                return DataHasValue(property, value)
+                return owl.DataHasValue(property, value)
             case "hasSelf":
                 raise UnmappedError("malformed", f"owl:hasSelf on the data property <{property.iri}>")
         number = _number(value)
         qualifier = self._qualifier(node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
-        data_range = TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
+        data_range = owl.TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
         return _DATA_CARDINALITY[CARDINALITIES[predicate]](number, property, data_range)
 
     def _qualifier(self, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
@@ -404,17 +366,17 @@ class Expressions:
         definition = self._definition_of(node, triple, RANGE)
         triples += (definition, *self._types(node, _RANGE_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
-        match predicate.removeprefix(OWL):
+        match predicate.removeprefix(owl.OWL):
             case "datatypeComplementOf" | "complementOf":
-                return DataComplementOf((yield RANGE, value))
+                return owl.DataComplementOf((yield RANGE, value))
             case "oneOf":
                 members = self._list(value, triples)
-                literals = tuple(member for member in members if isinstance(member, Literal))
+                literals = tuple(member for member in members if isinstance(member, owl.Literal))
                 if len(literals) != len(members):
                     raise UnmappedError(
                         "malformed", f"an enumeration with individuals where a data range is expected, at {shown(node)}"
                     )
-                return DataOneOf(literals) if literals else DataComplementOf(TOP_DATATYPE)
+                return owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
             case "onDatatype":
                 return self._facets(node, value, triples)
             case "intersectionOf" | "unionOf":
@@ -423,18 +385,18 @@ class Expressions:
                     operands.append((yield RANGE, member))
                 if len(operands) == 1:
                     return operands[0]
-                if predicate == OWL + "intersectionOf":
-                    return DataIntersectionOf(tuple(operands)) if operands else TOP_DATATYPE
-                return DataUnionOf(tuple(operands)) if operands else DataComplementOf(TOP_DATATYPE)
+                if predicate == owl.OWL + "intersectionOf":
+                    return owl.DataIntersectionOf(tuple(operands)) if operands else owl.TOP_DATATYPE
+                return owl.DataUnionOf(tuple(operands)) if operands else owl.DataComplementOf(owl.TOP_DATATYPE)
         raise UnmappedError("malformed", f"a class where a data range is expected, at {shown(node)}")
 
-    def _facets(self, node: str, base: Term, triples: list[int]) -> DatatypeRestriction:
+    def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
         datatype = self._leaf(RANGE, base)
         if datatype is None:
             raise UnmappedError("malformed", f"owl:onDatatype with the blank node {shown(base)}")
-        listed = self._graph.only(node, OWL + "withRestrictions", "owl:withRestrictions")
+        listed = self._graph.only(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
         triples.append(listed)
-        facets: list[tuple[str, Literal]] = []
+        facets: list[tuple[str, owl.Literal]] = []
         for member in self._list(self._graph.objects[listed], triples):
             found = [
                 (predicate, i)
@@ -446,11 +408,11 @@ class Expressions:
                 raise UnmappedError("malformed", f"{shown(member)} in owl:withRestrictions is no facet")
             for predicate, i in found:
                 value = self._graph.objects[i]
-                if not isinstance(value, Literal):
+                if not isinstance(value, owl.Literal):
                     raise UnmappedError("malformed", f"the facet {shown(predicate)} with {shown(value)}, which is no literal")
                 facets.append((predicate, value))
                 triples.append(i)
-        return DatatypeRestriction(datatype, tuple(facets))
+        return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
 def _called(sort: str) -> str:
@@ -459,7 +421,7 @@ def _called(sort: str) -> str:
 
 def _number(value: Term) -> int:
     """A cardinality. Raises: UnmappedError."""
-    text = value.lexical.strip() if isinstance(value, Literal) and value.datatype in _INTEGERS else ""
+    text = value.lexical.strip() if isinstance(value, owl.Literal) and value.datatype in _INTEGERS else ""
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
         raise UnmappedError("malformed", f"{shown(value)} is no cardinality (a non-negative integer)")

@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from shiq import model as owl
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
-from shiq.model import (
-    Assertion,
-    Axiom,
-    Literal,
-    Signature,
-    TBox,
-)
 from shiq.rdf.bulk import column, is_structural
 from shiq.rdf.headers import document_iris
 from shiq.rdf.kinds import DATA, OBJECT, Use
@@ -46,7 +40,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[str, int], None]
 
 
-V = TypeVar("V", bound=Axiom | Assertion)
+V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 
 @dataclass(frozen=True)
@@ -66,9 +60,9 @@ class Loaded:
     ``uses``: of properties, other than by triples."""
 
     triples: Triples = field(default_factory=Triples)
-    axioms: list[Stated[Axiom]] = field(default_factory=list)
-    assertions: list[Stated[Assertion]] = field(default_factory=list)
-    signature: Signature = field(default_factory=Signature)
+    axioms: list[Stated[owl.Axiom]] = field(default_factory=list)
+    assertions: list[Stated[owl.Assertion]] = field(default_factory=list)
+    signature: owl.Signature = field(default_factory=owl.Signature)
     ontologies: set[str] = field(default_factory=set)
     imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
@@ -76,7 +70,7 @@ class Loaded:
     rewritten: list[Rewritten] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
-    labels: list[tuple[str, str, Literal]] = field(default_factory=list)
+    labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
     of_annotations: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
 
@@ -271,11 +265,11 @@ def _annotations(document: Document, name: str, loaded: Loaded) -> int:
     return handed_on
 
 
-def _assertions(stated: Iterable[Stated[Assertion]], loaded: Loaded) -> None:
+def _assertions(stated: Iterable[Stated[owl.Assertion]], loaded: Loaded) -> None:
     loaded.assertions += (item for item in stated if not add_row(loaded.triples, item.value, item.line))
 
 
-def add_row(triples: Triples, assertion: Assertion, line: int = 0) -> bool:
+def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
     """Adds an assertion on a named class or property as the triple that says it; False for any other."""
     triple = plain_triple(assertion)
     if triple is None:
@@ -302,7 +296,7 @@ def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
             loaded.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(source.value, name, triples, written_labels(scope), rejects, _reread)
         case ObjectKind.TBOX:
-            _tbox(cast(TBox, source.value), name, loaded)
+            _tbox(cast(owl.TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
             abox = cast(ABox, source.value)
             _abox(abox, name, loaded)
@@ -323,7 +317,7 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
     return triples, rejects
 
 
-def _tbox(tbox: TBox, name: str, loaded: Loaded) -> None:
+def _tbox(tbox: owl.TBox, name: str, loaded: Loaded) -> None:
     loaded.axioms += (Stated(axiom, name) for axiom in tbox.axioms)
     loaded.signature |= tbox.signature
 
@@ -335,7 +329,7 @@ def _abox(abox: ABox, name: str, loaded: Loaded) -> None:
 def _reading(reading: Reading, name: str, loaded: Loaded) -> None:
     _tbox(reading.tbox, name, loaded)
     _abox(reading.abox, name, loaded)
-    loaded.labels += ((iri, PROPERTIES[0], Literal(label)) for iri, label in reading.labels.items())
+    loaded.labels += ((iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items())
     loaded.ontologies |= reading.ontologies
     # What was undeclared is looked at anew; triples are not there any more, so their surplus over axioms stays where it was.
     counts = Counter(reading.ledger)

@@ -10,46 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from shiq.model import (
-    OWL,
-    RDFS,
-    Assertion,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    ClassAssertion,
-    DataPropertyDomain,
-    DataPropertyRange,
-    Datatype,
-    DatatypeDefinition,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    HasKey,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    IrreflexiveObjectProperty,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ReflexiveObjectProperty,
-    SameIndividual,
-    SubClassOf,
-    SubDataPropertyOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 from shiq.rdf.expressions import Expressions, Key
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
@@ -67,17 +28,17 @@ from shiq.rdf.vocabulary import (
 #: An AllDifferent over more individuals is refused: it would become millions of pairs.
 MOST_DIFFERENT = 2000
 
-_CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], Axiom]] = {
-    OWL + "InverseFunctionalProperty": InverseFunctionalObjectProperty,
-    OWL + "TransitiveProperty": TransitiveObjectProperty,
-    OWL + "SymmetricProperty": SymmetricObjectProperty,
-    OWL + "AsymmetricProperty": AsymmetricObjectProperty,
-    OWL + "ReflexiveProperty": ReflexiveObjectProperty,
-    OWL + "IrreflexiveProperty": IrreflexiveObjectProperty,
+_CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
+    owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,
+    owl.OWL + "TransitiveProperty": owl.TransitiveObjectProperty,
+    owl.OWL + "SymmetricProperty": owl.SymmetricObjectProperty,
+    owl.OWL + "AsymmetricProperty": owl.AsymmetricObjectProperty,
+    owl.OWL + "ReflexiveProperty": owl.ReflexiveObjectProperty,
+    owl.OWL + "IrreflexiveProperty": owl.IrreflexiveObjectProperty,
 }
 
 
-V = TypeVar("V", bound=Axiom | Assertion)
+V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 
 @dataclass
@@ -105,11 +66,11 @@ class Mapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
     are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
 
-    axioms: list[Mapped[Axiom]] = field(default_factory=list)
-    assertions: list[Mapped[Assertion]] = field(default_factory=list)
+    axioms: list[Mapped[owl.Axiom]] = field(default_factory=list)
+    assertions: list[Mapped[owl.Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[Mapped[Assertion], tuple[str, ...], str]] = field(default_factory=list)
+    suspects: list[tuple[Mapped[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
 
 
 def map_graph(
@@ -150,34 +111,34 @@ class _Mapper:
         if value in CHARACTERISTICS or value == FUNCTIONAL:
             self._characteristic(main, subject, value)
         elif value.startswith("_:"):
-            item = Mapped[Assertion](ClassAssertion(Class(""), subject), main)
-            item.value = ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
+            item = Mapped[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
+            item.value = owl.ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
             self.result.assertions.append(item)
-        elif value == OWL + "AllDisjointClasses":
-            self._classes(main, DisjointClasses, *self._listed(subject, "members"))
-        elif value == OWL + "AllDisjointProperties":
+        elif value == owl.OWL + "AllDisjointClasses":
+            self._classes(main, owl.DisjointClasses, *self._listed(subject, "members"))
+        elif value == owl.OWL + "AllDisjointProperties":
             members, triples = self._listed(subject, "members")
-            self._properties(main, members, triples, DisjointObjectProperties, DisjointDataProperties)
-        elif value == OWL + "AllDifferent":
+            self._properties(main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties)
+        elif value == owl.OWL + "AllDifferent":
             self._all_different(main, subject)
-        elif value == OWL + "NegativePropertyAssertion":
+        elif value == owl.OWL + "NegativePropertyAssertion":
             self._negative(main, subject)
         elif value in DATATYPES:
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
 
     def _characteristic(self, main: int, subject: str, value: str) -> None:
-        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
+        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
-            item.value = FunctionalDataProperty(self.expressions.data_property(subject))
+            item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
         else:
-            make = FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
+            make = owl.FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
             item.value = make(self.expressions.object_property(subject, item.triples))
         self.result.axioms.append(item)
 
     def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
         """The members of the one list that hangs on ``node`` by one of the properties ``names``, and all triples for it."""
-        name = next((name for name in names if self.graph.find(node, OWL + name)), names[0])
-        triple = self.graph.only(node, OWL + name, f"owl:{name}")
+        name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
+        triple = self.graph.only(node, owl.OWL + name, f"owl:{name}")
         members, triples = read_list(self.graph, self.graph.objects[triple])
         return members, [triple, *triples]
 
@@ -191,30 +152,32 @@ class _Mapper:
                 "split it, or say the differences that matter one by one",
             )
         for i, (first, second) in enumerate(combinations(individuals, 2)):
-            self.result.assertions.append(Mapped(DifferentIndividuals(first, second), main, [] if i else triples))
+            self.result.assertions.append(Mapped(owl.DifferentIndividuals(first, second), main, [] if i else triples))
         if len(individuals) < 2:
             self.result.annotations += (main, *triples)  # says nothing
 
     def _negative(self, main: int, subject: str) -> None:
-        source, on = (self.graph.only(subject, OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))
+        source, on = (self.graph.only(subject, owl.OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))
         individual = self._individual(self.graph.objects[source])
-        target = self.graph.find(subject, OWL + "targetIndividual")
+        target = self.graph.find(subject, owl.OWL + "targetIndividual")
         name = "targetIndividual" if target else "targetValue"
-        filler = self.graph.only(subject, OWL + name, f"owl:{name}")
+        filler = self.graph.only(subject, owl.OWL + name, f"owl:{name}")
         value = self.graph.objects[filler]
-        item = Mapped[Assertion](SameIndividual("", ""), main, [source, on, filler])
+        item = Mapped[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
         if target:
             role = self.expressions.object_property(self.graph.objects[on], item.triples)
-            item.value = NegativeObjectPropertyAssertion(role, individual, self._individual(value))
-        elif isinstance(value, Literal):
-            item.value = NegativeDataPropertyAssertion(self.expressions.data_property(self.graph.objects[on]), individual, value)
+            item.value = owl.NegativeObjectPropertyAssertion(role, individual, self._individual(value))
+        elif isinstance(value, owl.Literal):
+            item.value = owl.NegativeDataPropertyAssertion(
+                self.expressions.data_property(self.graph.objects[on]), individual, value
+            )
         else:
             raise UnmappedError("malformed", f"owl:targetValue with {shown(value)}, which is no literal")
         self.result.assertions.append(item)
 
     def source_individual(self, main: int, subject: str, value: Term) -> None:
         """A negative assertion that does not say that it is one."""
-        if OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
+        if owl.OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
             self._negative(main, subject)
 
     def _individual(self, node: Term) -> str:
@@ -227,25 +190,25 @@ class _Mapper:
     def sub_class_of(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
         sub, sup = self.expressions.class_expression(subject, keys), self.expressions.class_expression(value, keys)
-        self.result.axioms.append(Mapped(SubClassOf(sub, sup), main, keys=keys))
+        self.result.axioms.append(Mapped(owl.SubClassOf(sub, sup), main, keys=keys))
 
     def equivalent_class(self, main: int, subject: str, value: Term) -> None:
         if isinstance(value, str) and subject.startswith("_:") and self._is_datatype(value):
             subject, value = value, subject
         if self._is_datatype(subject):
             keys: list[Key] = []
-            definition = DatatypeDefinition(Datatype(subject), self.expressions.data_range(value, keys))
+            definition = owl.DatatypeDefinition(owl.Datatype(subject), self.expressions.data_range(value, keys))
             self.result.axioms.append(Mapped(definition, main, keys=keys))
         else:
-            self._classes(main, EquivalentClasses, [subject, value], [])
+            self._classes(main, owl.EquivalentClasses, [subject, value], [])
 
     def _is_datatype(self, iri: str) -> bool:
         return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
-        self._classes(main, DisjointClasses, [subject, value], [])
+        self._classes(main, owl.DisjointClasses, [subject, value], [])
 
-    def _classes(self, main: int, make: Callable[[Any], Axiom], members: list[Term], triples: list[int]) -> None:
+    def _classes(self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]) -> None:
         keys: list[Key] = []
         expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
         self.result.axioms.append(Mapped(make(expressions), main, triples, keys))
@@ -253,11 +216,11 @@ class _Mapper:
     def disjoint_union_of(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
         name = self.expressions.class_expression(subject, keys)
-        if not isinstance(name, Class):
+        if not isinstance(name, owl.Class):
             raise UnmappedError("malformed", "owl:disjointUnionOf of a class without a name")
         members, triples = read_list(self.graph, value)
         parts = tuple(self.expressions.class_expression(member, keys) for member in members)
-        self.result.axioms.append(Mapped(DisjointUnion(name, parts), main, triples, keys))
+        self.result.axioms.append(Mapped(owl.DisjointUnion(name, parts), main, triples, keys))
 
     def has_key(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
@@ -270,7 +233,7 @@ class _Mapper:
             raise UnmappedError("malformed", f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey")
         roles = tuple(self.expressions.object_property(member, triples) for member in by_kind[OBJECT])
         features = tuple(self.expressions.data_property(member) for member in by_kind[DATA])
-        self.result.axioms.append(Mapped(HasKey(expression, roles, features), main, triples, keys))
+        self.result.axioms.append(Mapped(owl.HasKey(expression, roles, features), main, triples, keys))
 
     def description(self, main: int, subject: str, value: Term) -> None:
         """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to an expression."""
@@ -280,9 +243,11 @@ class _Mapper:
             raise UnmappedError("malformed", f"the restriction <{subject}> has no owl:onProperty")
         keys: list[Key] = []
         if self._is_datatype(subject):
-            axiom: Axiom = DatatypeDefinition(Datatype(subject), self.expressions.definition(main, keys, datatype=True))
+            axiom: owl.Axiom = owl.DatatypeDefinition(
+                owl.Datatype(subject), self.expressions.definition(main, keys, datatype=True)
+            )
         else:
-            axiom = EquivalentClasses((Class(subject), self.expressions.definition(main, keys)))
+            axiom = owl.EquivalentClasses((owl.Class(subject), self.expressions.definition(main, keys)))
         self.result.axioms.append(Mapped(axiom, main, keys=keys))
 
     def on_property(self, main: int, subject: str, value: Term) -> None:
@@ -292,10 +257,10 @@ class _Mapper:
     # --- properties ---
 
     def sub_property_of(self, main: int, subject: str, value: Term) -> None:
-        self._two_properties(main, subject, value, SubObjectPropertyOf, SubDataPropertyOf)
+        self._two_properties(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
 
     def _two_properties(
-        self, main: int, subject: str, value: Term, of_objects: Callable[..., Axiom], of_data: Callable[..., Axiom]
+        self, main: int, subject: str, value: Term, of_objects: Callable[..., owl.Axiom], of_data: Callable[..., owl.Axiom]
     ) -> None:
         first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
         if ANNOTATION in (first, second) and self.kinds.is_annotation(subject) and self.kinds.is_annotation(str(value)):
@@ -304,24 +269,24 @@ class _Mapper:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
             self.result.axioms.append(Mapped(of_data(*data), main))
         else:
-            item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
+            item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
             roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
-        self._properties(main, [subject, value], [], EquivalentObjectProperties, EquivalentDataProperties)
+        self._properties(main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties)
 
     def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
-        self._properties(main, [subject, value], [], DisjointObjectProperties, DisjointDataProperties)
+        self._properties(main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties)
 
     def _properties(
         self,
         main: int,
         members: list[Term],
         triples: list[int],
-        of_objects: Callable[[Any], Axiom],
-        of_data: Callable[[Any], Axiom],
+        of_objects: Callable[[Any], owl.Axiom],
+        of_data: Callable[[Any], owl.Axiom],
     ) -> None:
         kinds = {self.expressions.property_kind(member) for member in members}
         if kinds == {ANNOTATION}:
@@ -337,7 +302,7 @@ class _Mapper:
             return  # an inverse property expression
         triples: list[int] = []
         first, second = (self.expressions.object_property(node, triples) for node in (subject, value))
-        self.result.axioms.append(Mapped(InverseObjectProperties(first, second), main, triples))
+        self.result.axioms.append(Mapped(owl.InverseObjectProperties(first, second), main, triples))
 
     def chain(self, main: int, subject: str, value: Term) -> None:
         members, triples = read_list(self.graph, value)
@@ -345,19 +310,19 @@ class _Mapper:
         roles = tuple(self.expressions.object_property(member, triples) for member in members)
         if len(roles) < 2:
             raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
-        self.result.axioms.append(Mapped(SubObjectPropertyChain(roles, sup), main, triples))
+        self.result.axioms.append(Mapped(owl.SubObjectPropertyChain(roles, sup), main, triples))
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         kind = self.expressions.property_kind(subject)
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
+        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         domain = self.expressions.class_expression(value, item.keys)
         if kind == DATA:
-            item.value = DataPropertyDomain(self.expressions.data_property(subject), domain)
+            item.value = owl.DataPropertyDomain(self.expressions.data_property(subject), domain)
         else:
-            item.value = ObjectPropertyDomain(self.expressions.object_property(subject, item.triples), domain)
+            item.value = owl.ObjectPropertyDomain(self.expressions.object_property(subject, item.triples), domain)
         self.result.axioms.append(item)
 
     def range(self, main: int, subject: str, value: Term) -> None:
@@ -365,27 +330,29 @@ class _Mapper:
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped[Axiom](SubClassOf(Class(""), Class("")), main)
+        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if kind == DATA:
-            item.value = DataPropertyRange(self.expressions.data_property(subject), self.expressions.data_range(value, item.keys))
+            item.value = owl.DataPropertyRange(
+                self.expressions.data_property(subject), self.expressions.data_range(value, item.keys)
+            )
         else:
             filler = self.expressions.class_expression(value, item.keys)
-            item.value = ObjectPropertyRange(self.expressions.object_property(subject, item.triples), filler)
+            item.value = owl.ObjectPropertyRange(self.expressions.object_property(subject, item.triples), filler)
         self.result.axioms.append(item)
 
     # --- individuals ---
 
     def same_as(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[Assertion](SameIndividual(subject, self._individual(value)), main)
+        item = Mapped[owl.Assertion](owl.SameIndividual(subject, self._individual(value)), main)
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[Assertion](DifferentIndividuals(subject, self._individual(value)), main)
+        item = Mapped[owl.Assertion](owl.DifferentIndividuals(subject, self._individual(value)), main)
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:differentFrom")
 
-    def _check_pair(self, item: Mapped[Assertion], first: str, second: str, name: str) -> None:
+    def _check_pair(self, item: Mapped[owl.Assertion], first: str, second: str, name: str) -> None:
         """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
         suspects = [
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
@@ -398,23 +365,23 @@ class _Mapper:
 _Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]
 _HANDLERS: dict[str, _Handler] = {
     TYPE: _Mapper.type,
-    RDFS + "subClassOf": _Mapper.sub_class_of,
-    RDFS + "subPropertyOf": _Mapper.sub_property_of,
-    RDFS + "domain": _Mapper.domain,
-    RDFS + "range": _Mapper.range,
-    OWL + "equivalentClass": _Mapper.equivalent_class,
-    OWL + "disjointWith": _Mapper.disjoint_with,
-    OWL + "disjointUnionOf": _Mapper.disjoint_union_of,
-    OWL + "hasKey": _Mapper.has_key,
-    OWL + "equivalentProperty": _Mapper.equivalent_property,
-    OWL + "propertyDisjointWith": _Mapper.property_disjoint_with,
-    OWL + "inverseOf": _Mapper.inverse_of,
-    OWL + "propertyChainAxiom": _Mapper.chain,
-    OWL + "sameAs": _Mapper.same_as,
-    OWL + "differentFrom": _Mapper.different_from,
-    OWL + "onProperty": _Mapper.on_property,
-    OWL + "sourceIndividual": _Mapper.source_individual,
-    OWL + "onDatatype": _Mapper.description,
+    owl.RDFS + "subClassOf": _Mapper.sub_class_of,
+    owl.RDFS + "subPropertyOf": _Mapper.sub_property_of,
+    owl.RDFS + "domain": _Mapper.domain,
+    owl.RDFS + "range": _Mapper.range,
+    owl.OWL + "equivalentClass": _Mapper.equivalent_class,
+    owl.OWL + "disjointWith": _Mapper.disjoint_with,
+    owl.OWL + "disjointUnionOf": _Mapper.disjoint_union_of,
+    owl.OWL + "hasKey": _Mapper.has_key,
+    owl.OWL + "equivalentProperty": _Mapper.equivalent_property,
+    owl.OWL + "propertyDisjointWith": _Mapper.property_disjoint_with,
+    owl.OWL + "inverseOf": _Mapper.inverse_of,
+    owl.OWL + "propertyChainAxiom": _Mapper.chain,
+    owl.OWL + "sameAs": _Mapper.same_as,
+    owl.OWL + "differentFrom": _Mapper.different_from,
+    owl.OWL + "onProperty": _Mapper.on_property,
+    owl.OWL + "sourceIndividual": _Mapper.source_individual,
+    owl.OWL + "onDatatype": _Mapper.description,
     **dict.fromkeys(OPERATORS | FILLERS, _Mapper.description),
 }
 

@@ -9,15 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shiq.model import (
-    Assertion,
-    Class,
-    ClassAssertion,
-    DataPropertyAssertion,
-    ObjectInverseOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-)
+from shiq import model as owl
 from shiq.place import Place
 from shiq.rdf.bulk import column
 from shiq.rdf.triples import Term, Triples
@@ -27,16 +19,16 @@ from shiq.verdict import Leftover
 Ids: TypeAlias = tuple[int, int, int]
 
 
-def plain_triple(assertion: Assertion) -> tuple[str, str, Term] | None:
+def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
     """The triple that says an assertion on a named class or property; None for any other."""
     match assertion:
-        case ClassAssertion(Class(iri), individual):
+        case owl.ClassAssertion(owl.Class(iri), individual):
             return individual, TYPE, iri
-        case ObjectPropertyAssertion(ObjectProperty(iri), subject, value):
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, value):
             return subject, iri, value
-        case ObjectPropertyAssertion(ObjectInverseOf(ObjectProperty(iri)), subject, value):
+        case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, value):
             return value, iri, subject
-        case DataPropertyAssertion(property, subject, literal):
+        case owl.DataPropertyAssertion(property, subject, literal):
             return subject, property.iri, literal
     return None
 
@@ -61,12 +53,12 @@ class ReadPlaces:
 
     triples: Triples
     count: int
-    main: Mapping[Assertion, int] = field(default_factory=dict)
-    stated: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    main: Mapping[owl.Assertion, int] = field(default_factory=dict)
+    stated: Mapping[owl.Assertion, tuple[Place, ...]] = field(default_factory=dict)
 
-    def __call__(self, assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
-        wanted: dict[Ids, list[Assertion]] = defaultdict(list)
-        found: dict[Assertion, list[Place]] = {}
+    def __call__(self, assertions: Iterable[owl.Assertion]) -> Mapping[owl.Assertion, tuple[Place, ...]]:
+        wanted: dict[Ids, list[owl.Assertion]] = defaultdict(list)
+        found: dict[owl.Assertion, list[Place]] = {}
         for assertion in dict.fromkeys(assertions):
             found[assertion] = list(self.stated.get(assertion, ()))
             ids = self._ids(assertion)
@@ -82,7 +74,7 @@ class ReadPlaces:
                     found[assertion].append(place)
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
-    def _ids(self, assertion: Assertion) -> Ids | None:
+    def _ids(self, assertion: owl.Assertion) -> Ids | None:
         triples = self.triples
         row = self.main.get(assertion)
         if row is not None:

@@ -8,20 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiq import model as owl
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.labelling import PROPERTIES, labelled
-from shiq.model import (
-    Assertion,
-    Axiom,
-    DataProperty,
-    DataPropertyAssertion,
-    Literal,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    Signature,
-    TBox,
-)
 from shiq.place import Place
 from shiq.profile import split_assertions, split_axioms
 from shiq.rdf.accounts import Accounts, Finding, capped
@@ -65,27 +55,27 @@ def read_ontology(
     inside, reported = split_axioms(list(axioms))
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    reading = reader.finish(TBox(tuple(dict.fromkeys(inside)), known), known, inside)
+    reading = reader.finish(owl.TBox(tuple(dict.fromkeys(inside)), known), known, inside)
     return replace(reading, labels=labelled([*loaded.labels, *_labels(loaded.triples)], known))
 
 
-def _labels(triples: Triples) -> Iterator[tuple[str, str, Literal]]:
+def _labels(triples: Triples) -> Iterator[tuple[str, str, owl.Literal]]:
     """Every triple that gives a label."""
     predicates = column(triples.predicate)
     for property in PROPERTIES:
         for row in np.flatnonzero(predicates == triples.ids.get(property, -1)).tolist():
             value = triples.terms[triples.object[row]]
-            if isinstance(value, Literal):
+            if isinstance(value, owl.Literal):
                 yield str(triples.terms[triples.subject[row]]), property, value
 
 
 def read_assertions(
     sources: Sequence[object],
-    signature: Signature,
+    signature: owl.Signature,
     *,
     progress: Progress | None = None,
     ontologies: Collection[str] = (),
-    axioms: Collection[Axiom] = (),
+    axioms: Collection[owl.Axiom] = (),
     scope: str = "a",
     catalog: Catalog | None = None,
 ) -> Reading:
@@ -100,20 +90,20 @@ def read_assertions(
     loaded = load(sources, scope, progress, catalog, ontologies)
     reader = _Reader(loaded, ontologies, fixed=signature)
     own = _own(axioms)
-    findings: dict[Axiom | Assertion, list[Finding]] = {
+    findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
         axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
         for axiom in reader.axioms()
         if not own(axiom)
     }
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    return reader.finish(TBox(), reader.kinds.of_data(signature), list(axioms))
+    return reader.finish(owl.TBox(), reader.kinds.of_data(signature), list(axioms))
 
 
-def _own(axioms: Collection[Axiom]) -> Callable[[Axiom], bool]:
+def _own(axioms: Collection[owl.Axiom]) -> Callable[[owl.Axiom], bool]:
     """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read."""
-    known: set[Axiom] = set()
+    known: set[owl.Axiom] = set()
 
-    def is_own(axiom: Axiom) -> bool:
+    def is_own(axiom: owl.Axiom) -> bool:
         # Most data has no axioms, and axioms are slow to hash.
         known.update(() if known else axioms)
         if axiom in known:
@@ -124,8 +114,8 @@ def _own(axioms: Collection[Axiom]) -> Callable[[Axiom], bool]:
     return is_own
 
 
-def _findings(reported: Iterable[tuple[Axiom | Assertion, str, str]]) -> dict[Axiom | Assertion, list[Finding]]:
-    findings: dict[Axiom | Assertion, list[Finding]] = defaultdict(list)
+def _findings(reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]]) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
+    findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = defaultdict(list)
     for value, kind, message in reported:
         findings[value].append((kind, message, ""))
     return findings
@@ -136,7 +126,7 @@ class _Reader:
     ``fixed``: for data, the vocabulary of the TBox."""
 
     def __init__(
-        self, loaded: Loaded, ontologies: Iterable[str] = (), *, fixed: Signature | None = None, closed: bool = False
+        self, loaded: Loaded, ontologies: Iterable[str] = (), *, fixed: owl.Signature | None = None, closed: bool = False
     ) -> None:
         self.loaded = loaded
         self.closed = closed
@@ -144,7 +134,7 @@ class _Reader:
         self.read = len(triples)
         self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
         self._individuals: set[str] | None = None
-        self._stated: Signature | None = None
+        self._stated: owl.Signature | None = None
         self.around = survey(graph, triples)
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
@@ -196,11 +186,11 @@ class _Reader:
             for name in names
         )
 
-    def axioms(self) -> list[Axiom]:
+    def axioms(self) -> list[owl.Axiom]:
         """Every axiom, as often as it was read."""
         return [*(item.value for item in self.loaded.axioms), *(item.value for item in self.mapping.axioms)]
 
-    def finish(self, tbox: TBox, known: Signature, axioms: Sequence[Axiom]) -> Reading:
+    def finish(self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]) -> Reading:
         """The reading, with ``known`` as the vocabulary that data may use."""
         graph, accounts, mapping = self.graph, self.accounts, self.mapping
         bulk = resolve(
@@ -272,20 +262,20 @@ def _is_predicate(triples: Triples, name: str) -> bool:
     return name in triples.ids and bool((column(triples.predicate) == triples.ids[name]).any())
 
 
-def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[Assertion]]:
+def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[owl.Assertion]]:
     """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
     for row in bulk.built_in.tolist():
         subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
         value = triples.terms[triples.object[row]]
-        made: Assertion = (
-            DataPropertyAssertion(DataProperty(predicate), subject, value)
-            if isinstance(value, Literal)
-            else ObjectPropertyAssertion(ObjectProperty(predicate), subject, value)
+        made: owl.Assertion = (
+            owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
+            if isinstance(value, owl.Literal)
+            else owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, value)
         )
         yield Stated(made, *triples.place(row))
 
 
-def _unknown_names(values: Collection[Assertion], known: Signature) -> Iterator[tuple[Assertion, Finding]]:
+def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> Iterator[tuple[owl.Assertion, Finding]]:
     """The names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
     if not values:
         return
@@ -301,7 +291,7 @@ def _unknown_names(values: Collection[Assertion], known: Signature) -> Iterator[
             yield value, ("undeclared", *unknown_name("property", iri, near_property))
 
 
-def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[Assertion]) -> ABox:
+def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[owl.Assertion]) -> ABox:
     """The ABox of the rows and of ``assertions``; of these, what is plain joins the rows."""
     begun = len(triples)
     others = [assertion for assertion in assertions if not add_row(triples, assertion)]

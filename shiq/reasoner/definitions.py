@@ -11,33 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from shiq import model as owl
 from shiq.clause import AtLeast, Atom, ClausalTBox, DataAtLeast, DataAtMost
-from shiq.model import (
-    NOTHING,
-    OWL,
-    THING,
-    TOP_DATATYPE,
-    Class,
-    ClassExpression,
-    DataExactCardinality,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataProperty,
-    DataSomeValuesFrom,
-    EquivalentClasses,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectExactCardinality,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectProperty,
-    ObjectSomeValuesFrom,
-)
 from shiq.reasoner.structure import parts
 
 PREFIX = "urn:shiq:fresh:unfolding:"
 
-_TOP_DATA_PROPERTY = OWL + "topDataProperty"
+_TOP_DATA_PROPERTY = owl.OWL + "topDataProperty"
 
 
 class Property(NamedTuple):
@@ -59,10 +39,10 @@ def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None
         case AtLeast(1, role, None) if not role.inverted:
             name = existences.get(Property(role.iri, False))
             return None if name is None else (name, True)
-        case DataAtLeast(1, data_property, data_range) if data_range == TOP_DATATYPE:
+        case DataAtLeast(1, data_property, data_range) if data_range == owl.TOP_DATATYPE:
             name = existences.get(Property(data_property, True))
             return None if name is None else (name, True)
-        case DataAtMost(0, data_property, data_range) if data_range == TOP_DATATYPE:
+        case DataAtMost(0, data_property, data_range) if data_range == owl.TOP_DATATYPE:
             name = existences.get(Property(data_property, True))
             return None if name is None else (name, False)
     return None
@@ -90,7 +70,7 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     choices = [
         (index, names)
         for index, axiom in enumerate(tbox.axioms)
-        if isinstance(axiom, EquivalentClasses) and (names := _definable(axiom, existences))
+        if isinstance(axiom, owl.EquivalentClasses) and (names := _definable(axiom, existences))
     ]
     defined: dict[str, int] = {}
     below: dict[str, frozenset[str]] = {}
@@ -104,7 +84,7 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     return defined
 
 
-def _definable(axiom: EquivalentClasses, existences: Mapping[Property, str]) -> list[tuple[str, ClassExpression]]:
+def _definable(axiom: owl.EquivalentClasses, existences: Mapping[Property, str]) -> list[tuple[str, owl.ClassExpression]]:
     """The names that ``axiom`` is a definition of, each with what it is defined by."""
     if len(axiom.expressions) != 2:
         return []
@@ -113,41 +93,41 @@ def _definable(axiom: EquivalentClasses, existences: Mapping[Property, str]) -> 
     return [(name, other) for name, other in pairs if name is not None]
 
 
-def _name_of(expression: ClassExpression, existences: Mapping[Property, str]) -> str | None:
+def _name_of(expression: owl.ClassExpression, existences: Mapping[Property, str]) -> str | None:
     """The name that ``expression`` is, or is the complement of."""
     match expression:
-        case Class(iri):
-            return None if expression in (THING, NOTHING) else iri
-        case ObjectComplementOf(operand):
+        case owl.Class(iri):
+            return None if expression in (owl.THING, owl.NOTHING) else iri
+        case owl.ObjectComplementOf(operand):
             return _name_of(operand, existences)
         case (
-            ObjectSomeValuesFrom(ObjectProperty(iri), filler)
-            | ObjectMinCardinality(1, ObjectProperty(iri), filler)
-            | ObjectMaxCardinality(0, ObjectProperty(iri), filler)
-            | ObjectExactCardinality(0, ObjectProperty(iri), filler)
-        ) if filler == THING:
+            owl.ObjectSomeValuesFrom(owl.ObjectProperty(iri), filler)
+            | owl.ObjectMinCardinality(1, owl.ObjectProperty(iri), filler)
+            | owl.ObjectMaxCardinality(0, owl.ObjectProperty(iri), filler)
+            | owl.ObjectExactCardinality(0, owl.ObjectProperty(iri), filler)
+        ) if filler == owl.THING:
             return existences.get(Property(iri, False))
-        case ObjectAllValuesFrom(ObjectProperty(iri), filler) if filler == NOTHING:
+        case owl.ObjectAllValuesFrom(owl.ObjectProperty(iri), filler) if filler == owl.NOTHING:
             return existences.get(Property(iri, False))
         case (
-            DataSomeValuesFrom(DataProperty(iri), data_range)
-            | DataMinCardinality(1, DataProperty(iri), data_range)
-            | DataMaxCardinality(0, DataProperty(iri), data_range)
-            | DataExactCardinality(0, DataProperty(iri), data_range)
-        ) if data_range == TOP_DATATYPE:
+            owl.DataSomeValuesFrom(owl.DataProperty(iri), data_range)
+            | owl.DataMinCardinality(1, owl.DataProperty(iri), data_range)
+            | owl.DataMaxCardinality(0, owl.DataProperty(iri), data_range)
+            | owl.DataExactCardinality(0, owl.DataProperty(iri), data_range)
+        ) if data_range == owl.TOP_DATATYPE:
             return existences.get(Property(iri, True))
     return None
 
 
-def _names_in(expression: ClassExpression, existences: Mapping[Property, str]) -> Iterator[str]:
+def _names_in(expression: owl.ClassExpression, existences: Mapping[Property, str]) -> Iterator[str]:
     """Every name that ``expression`` can depend on."""
     for part in parts(expression):
         match part:
-            case Class(iri):
+            case owl.Class(iri):
                 yield iri
-            case ObjectProperty(iri) if name := existences.get(Property(iri, False)):
+            case owl.ObjectProperty(iri) if name := existences.get(Property(iri, False)):
                 yield name
-            case DataProperty(iri) if name := existences.get(Property(iri, True)):
+            case owl.DataProperty(iri) if name := existences.get(Property(iri, True)):
                 yield name
 
 

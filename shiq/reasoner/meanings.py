@@ -11,24 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from shiq import model as owl
 from shiq.datatypes import DataTheory
-from shiq.model import (
-    TOP_DATATYPE,
-    Assertion,
-    Axiom,
-    ClassAssertion,
-    ClassExpression,
-    DataComplementOf,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataProperty,
-    DataPropertyAssertion,
-    DataRange,
-    Datatype,
-    ObjectUnionOf,
-    SubClassOf,
-    SubDataPropertyOf,
-)
 from shiq.reasoner.proxied import is_opaque
 from shiq.reasoner.structure import data_of, parts
 from shiq.signature import is_reserved
@@ -37,7 +21,7 @@ from shiq.signature import is_reserved
 _NO_RANGE, _ELSE = "", "else"
 
 
-def speaks_for_all(theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool:
+def speaks_for_all(theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> bool:
     """Whether a model in which opaque datatypes are read by form makes one for every meaning of them. ``theory`` has them opaque;
     axioms and assertions are as `shiq.reasoner.proxied.bounded` takes them."""
     above: dict[str, str] = {}
@@ -51,14 +35,14 @@ def speaks_for_all(theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequ
     present: set[str] = set()
     for value in (*axioms, *assertions):
         match value:
-            case SubDataPropertyOf(DataProperty(sub), DataProperty(sup)):
+            case owl.SubDataPropertyOf(owl.DataProperty(sub), owl.DataProperty(sup)):
                 above[root(sub)] = root(sup)
                 asked += [(sub, _NO_RANGE, False), (sup, _NO_RANGE, False)]
-            case DataPropertyAssertion(DataProperty(iri), _, literal):
-                asked.append((iri, _name(theory, Datatype(literal.datatype)), is_opaque(theory, literal)))
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), _, literal):
+                asked.append((iri, _name(theory, owl.Datatype(literal.datatype)), is_opaque(theory, literal)))
                 present.add(literal.datatype)
-            case SubClassOf(_, expression) | ClassAssertion(expression, _):
-                for operand in expression.operands if isinstance(expression, ObjectUnionOf) else (expression,):
+            case owl.SubClassOf(_, expression) | owl.ClassAssertion(expression, _):
+                for operand in expression.operands if isinstance(expression, owl.ObjectUnionOf) else (expression,):
                     asked += _asked(theory, operand)
             case _:
                 asked += _anything(theory, value)
@@ -71,14 +55,16 @@ def speaks_for_all(theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequ
     return all(len(found) == 1 and found <= present for found in doubtful)
 
 
-def _asked(theory: DataTheory, expression: ClassExpression) -> Iterator[tuple[str, str, bool]]:
+def _asked(theory: DataTheory, expression: owl.ClassExpression) -> Iterator[tuple[str, str, bool]]:
     """Each data property that ``expression`` speaks of, what is asked of it, and whether that is opaque."""
     match expression:
-        case DataMaxCardinality(_, DataProperty(iri), range) | DataMinCardinality(0 | 1, DataProperty(iri), range) if (
-            range == TOP_DATATYPE
-        ):
+        case owl.DataMaxCardinality(_, owl.DataProperty(iri), range) | owl.DataMinCardinality(
+            0 | 1, owl.DataProperty(iri), range
+        ) if range == owl.TOP_DATATYPE:
             yield iri, _NO_RANGE, False
-        case DataMaxCardinality(_, DataProperty(iri), DataComplementOf(range)) | DataMinCardinality(1, DataProperty(iri), range):
+        case owl.DataMaxCardinality(_, owl.DataProperty(iri), owl.DataComplementOf(range)) | owl.DataMinCardinality(
+            1, owl.DataProperty(iri), range
+        ):
             yield iri, _name(theory, range), is_opaque(theory, range)
         case _:
             yield from _anything(theory, expression)
@@ -86,9 +72,9 @@ def _asked(theory: DataTheory, expression: ClassExpression) -> Iterator[tuple[st
 
 def _anything(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
     opaque = any(is_opaque(theory, data) for found in data_of((value,)) for data in found)
-    yield from ((part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, DataProperty))
+    yield from ((part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, owl.DataProperty))
 
 
-def _name(theory: DataTheory, range: DataRange) -> str:
+def _name(theory: DataTheory, range: owl.DataRange) -> str:
     """The IRI of an opaque datatype, `_ELSE` for any other range."""
-    return range.iri if isinstance(range, Datatype) and theory.unknown_datatypes(range) == {range.iri} else _ELSE
+    return range.iri if isinstance(range, owl.Datatype) and theory.unknown_datatypes(range) == {range.iri} else _ELSE

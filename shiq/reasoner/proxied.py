@@ -12,46 +12,25 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeVar
 
+from shiq import model as owl
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.model import (
-    NOTHING,
-    THING,
-    TOP_DATATYPE,
-    XSD,
-    Assertion,
-    Axiom,
-    ClassAssertion,
-    ClassExpression,
-    DataAllValuesFrom,
-    DataComplementOf,
-    DataExactCardinality,
-    DataHasValue,
-    DataMaxCardinality,
-    DataMinCardinality,
-    DataOneOf,
-    DataPropertyAssertion,
-    DataRange,
-    DataSomeValuesFrom,
-    DatatypeRestriction,
-    DataUnionOf,
-    HasKey,
-    Literal,
-    NegativeDataPropertyAssertion,
-    ObjectComplementOf,
-    ObjectUnionOf,
-    SubClassOf,
-)
 from shiq.reasoner.protocol import OPAQUE
 from shiq.reasoner.structure import data_of, entities, parts, with_data
 
-S = TypeVar("S", Axiom, Assertion)
+S = TypeVar("S", owl.Axiom, owl.Assertion)
 
 #: A larger enumeration is not sent.
 MOST_VALUES = 20_000
 
-_ONE_VALUE = (DataSomeValuesFrom, DataAllValuesFrom, DataHasValue, DataPropertyAssertion, NegativeDataPropertyAssertion)
-_NEEDS = (DataSomeValuesFrom, DataHasValue, DataMinCardinality, DataExactCardinality)
-_COUNTED = (DataMinCardinality, DataMaxCardinality, DataExactCardinality)
+_ONE_VALUE = (
+    owl.DataSomeValuesFrom,
+    owl.DataAllValuesFrom,
+    owl.DataHasValue,
+    owl.DataPropertyAssertion,
+    owl.NegativeDataPropertyAssertion,
+)
+_NEEDS = (owl.DataSomeValuesFrom, owl.DataHasValue, owl.DataMinCardinality, owl.DataExactCardinality)
+_COUNTED = (owl.DataMinCardinality, owl.DataMaxCardinality, owl.DataExactCardinality)
 
 
 class OpaqueData(Exception):
@@ -66,8 +45,8 @@ class Bound(Enum):
 
 
 def proxied(
-    theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], negated_ranges: bool = False
-) -> tuple[list[Axiom], list[Assertion]]:
+    theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], negated_ranges: bool = False
+) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if they are. Raises OpaqueData.
 
     ``negated_ranges``: the reasoner may have to negate a range by itself (¬∀f.D).
@@ -75,9 +54,13 @@ def proxied(
     values = [*axioms, *assertions]
     ranges, literals = data_of(values)
     # A reasoner that negates restrictions may make needs of bounds.
-    needs = (*_NEEDS, DataAllValuesFrom, DataMaxCardinality) if negated_ranges else _NEEDS
+    needs = (*_NEEDS, owl.DataAllValuesFrom, owl.DataMaxCardinality) if negated_ranges else _NEEDS
     keys = {
-        p for a in axioms if isinstance(a, HasKey) for key in a.data_properties for p in theory.roles.data_subproperties(key.iri)
+        p
+        for a in axioms
+        if isinstance(a, owl.HasKey)
+        for key in a.data_properties
+        for p in theory.roles.data_subproperties(key.iri)
     }
     apart = any(isinstance(part, needs) and part.property.iri in keys for axiom in axioms for part in parts(axiom))
     needed = values_needed(values, bool(theory.roles.disjoint_data), apart)
@@ -111,7 +94,7 @@ def _single_values(values: Sequence[object]) -> int:
     return sum(1 for value in values for part in parts(value) if isinstance(part, _ONE_VALUE)) + 1
 
 
-def _enumerated(proxy: DataRange) -> DataRange:
+def _enumerated(proxy: owl.DataRange) -> owl.DataRange:
     """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a complement as that of an
     enumeration. Raises OpaqueData if it is huge.
 
@@ -119,39 +102,39 @@ def _enumerated(proxy: DataRange) -> DataRange:
     intersects intervals with equal bounds it looks at only one of them for being inclusive, so that [59, 59] and the complement
     of [0, 59] have 59 in common.
     """
-    if proxy == TOP_DATATYPE:
+    if proxy == owl.TOP_DATATYPE:
         return proxy
-    if isinstance(proxy, DataComplementOf):
-        return DataComplementOf(_enumerated(proxy.operand))
-    intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, DataUnionOf) else (proxy,))]
+    if isinstance(proxy, owl.DataComplementOf):
+        return owl.DataComplementOf(_enumerated(proxy.operand))
+    intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))]
     if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
         raise OpaqueData(f"a data range needs more than {MOST_VALUES} values")
     numbers = [number for first, last in intervals for number in range(first, last + 1)]
-    return DataOneOf(tuple(Literal(str(number), XSD + "integer") for number in numbers))
+    return owl.DataOneOf(tuple(owl.Literal(str(number), owl.XSD + "integer") for number in numbers))
 
 
-def _interval(proxy: DataRange) -> tuple[int, int]:
+def _interval(proxy: owl.DataRange) -> tuple[int, int]:
     match proxy:
-        case DatatypeRestriction(_, ((lower, Literal(first)), (upper, Literal(last)))):
-            if (lower, upper) == (XSD + "minInclusive", XSD + "maxInclusive"):
+        case owl.DatatypeRestriction(_, ((lower, owl.Literal(first)), (upper, owl.Literal(last)))):
+            if (lower, upper) == (owl.XSD + "minInclusive", owl.XSD + "maxInclusive"):
                 return int(first), int(last)
     raise TypeError(f"not an interval of integers: {proxy}")
 
 
-def ill_typed_refuted(theory: DataTheory, assertions: Iterable[Assertion]) -> list[Assertion]:
+def ill_typed_refuted(theory: DataTheory, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
     """A data assertion with an ill-typed literal can hold of nothing."""
 
-    def refuted(assertion: Assertion) -> Assertion:
+    def refuted(assertion: owl.Assertion) -> owl.Assertion:
         match assertion:
-            case DataPropertyAssertion(_, subject, literal) | NegativeDataPropertyAssertion(_, subject, literal):
+            case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(_, subject, literal):
                 if isinstance(theory.value(literal), IllTyped):
-                    return ClassAssertion(NOTHING, subject)
+                    return owl.ClassAssertion(owl.NOTHING, subject)
         return assertion
 
     return [refuted(assertion) for assertion in assertions]
 
 
-def opaque_in(theory: DataTheory, values: Iterable[Axiom | Assertion]) -> str | None:
+def opaque_in(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
     """What is opaque in ``values``, for a reason; None if nothing is."""
     ranges, literals = data_of(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
@@ -159,9 +142,9 @@ def opaque_in(theory: DataTheory, values: Iterable[Axiom | Assertion]) -> str | 
     return _why(theory, opaque_ranges, opaque_literals) if opaque_ranges or opaque_literals else None
 
 
-def is_opaque(theory: DataTheory, data: DataRange | Literal) -> bool:
+def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
     """Whether the datatype layer does not know what ``data`` means."""
-    if isinstance(data, Literal):
+    if isinstance(data, owl.Literal):
         value = theory.value(data)
         return isinstance(value, IllTyped) or value.is_opaque
     return bool(theory.unknown_datatypes(data)) or theory.malformed(data) is not None
@@ -174,36 +157,36 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
     """
     met = bound is Bound.MET
     match value:
-        case SubClassOf(sub, sup):
-            return SubClassOf(sub, _bounded(theory, sup, met))
-        case ClassAssertion(expression, individual):
-            return ClassAssertion(_bounded(theory, expression, met), individual)
-        case DataPropertyAssertion(property, subject, positive):
+        case owl.SubClassOf(sub, sup):
+            return owl.SubClassOf(sub, _bounded(theory, sup, met))
+        case owl.ClassAssertion(expression, individual):
+            return owl.ClassAssertion(_bounded(theory, expression, met), individual)
+        case owl.DataPropertyAssertion(property, subject, positive):
             if is_opaque(theory, positive):
-                return ClassAssertion(DataMinCardinality(1, property) if met else NOTHING, subject)
-        case NegativeDataPropertyAssertion(property, subject, negative):
+                return owl.ClassAssertion(owl.DataMinCardinality(1, property) if met else owl.NOTHING, subject)
+        case owl.NegativeDataPropertyAssertion(property, subject, negative):
             if is_opaque(theory, negative):
-                return ClassAssertion(THING if met else DataMaxCardinality(0, property), subject)
+                return owl.ClassAssertion(owl.THING if met else owl.DataMaxCardinality(0, property), subject)
     return value
 
 
-def _bounded(theory: DataTheory, expression: ClassExpression, met: bool) -> ClassExpression:
+def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> owl.ClassExpression:
     """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is."""
     match expression:
-        case ObjectUnionOf(operands):
-            return ObjectUnionOf(tuple(_bounded(theory, operand, met) for operand in operands))
-        case DataMinCardinality(n, property, range) if is_opaque(theory, range):
-            return DataMinCardinality(n, property) if met else NOTHING
-        case DataMaxCardinality(n, property, range) if is_opaque(theory, range):
-            return THING if met else DataMaxCardinality(n, property)
-        case ObjectComplementOf(DataMinCardinality(n, property, range)) if is_opaque(theory, range):
-            return THING if met else DataMaxCardinality(n - 1, property)
-        case ObjectComplementOf(DataMaxCardinality(n, property, range)) if is_opaque(theory, range):
-            return DataMinCardinality(n + 1, property) if met else NOTHING
+        case owl.ObjectUnionOf(operands):
+            return owl.ObjectUnionOf(tuple(_bounded(theory, operand, met) for operand in operands))
+        case owl.DataMinCardinality(n, property, range) if is_opaque(theory, range):
+            return owl.DataMinCardinality(n, property) if met else owl.NOTHING
+        case owl.DataMaxCardinality(n, property, range) if is_opaque(theory, range):
+            return owl.THING if met else owl.DataMaxCardinality(n, property)
+        case owl.ObjectComplementOf(owl.DataMinCardinality(n, property, range)) if is_opaque(theory, range):
+            return owl.THING if met else owl.DataMaxCardinality(n - 1, property)
+        case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if is_opaque(theory, range):
+            return owl.DataMinCardinality(n + 1, property) if met else owl.NOTHING
     return expression
 
 
-def _why(theory: DataTheory, ranges: Iterable[DataRange], literals: Iterable[Literal]) -> str:
+def _why(theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]) -> str:
     unknown = {iri for r in ranges for iri in theory.unknown_datatypes(r)}
     malformed = {text for r in ranges if (text := theory.malformed(r))}
     for literal in literals:

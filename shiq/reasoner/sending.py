@@ -11,37 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from shiq import model as owl
 from shiq.functional.writer import axiom_text
-from shiq.model import (
-    NOTHING,
-    THING,
-    TOP_DATATYPE,
-    Assertion,
-    Axiom,
-    ClassAssertion,
-    DataComplementOf,
-    DataIntersectionOf,
-    DataMaxCardinality,
-    DataOneOf,
-    DatatypeRestriction,
-    DataUnionOf,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    DisjointUnion,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    ObjectAllValuesFrom,
-    ObjectIntersectionOf,
-    ObjectOneOf,
-    ObjectUnionOf,
-    SameIndividual,
-    SubClassOf,
-    SubObjectPropertyChain,
-    SubObjectPropertyOf,
-)
 from shiq.reasoner.structure import entities, rewritten, structural_key, with_individuals
 
 V = TypeVar("V")
@@ -66,7 +37,7 @@ class Document:
     entities: frozenset[tuple[str, str]]
 
 
-def document(values: Sequence[Axiom | Assertion]) -> Document:
+def document(values: Sequence[owl.Axiom | owl.Assertion]) -> Document:
     """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax tells kinds by position.
 
     Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own names (``internal:…``).
@@ -76,8 +47,8 @@ def document(values: Sequence[Axiom | Assertion]) -> Document:
         if iri.startswith("internal:"):
             raise Unsendable(f"the {kind} <{iri}> has an IRI that HermiT reserves for itself")
     try:
-        pairs = [value for value in values if isinstance(value, DifferentIndividuals)]
-        rest = values if len(pairs) < MANY else [value for value in values if not isinstance(value, DifferentIndividuals)]
+        pairs = [value for value in values if isinstance(value, owl.DifferentIndividuals)]
+        rest = values if len(pairs) < MANY else [value for value in values if not isinstance(value, owl.DifferentIndividuals)]
         lines = [axiom_text(value) for value in rest]
         if rest is not values:
             lines += [_all_different(group) for group in cliques((pair.first, pair.second) for pair in pairs)]
@@ -87,7 +58,7 @@ def document(values: Sequence[Axiom | Assertion]) -> Document:
 
 
 def _all_different(individuals: Sequence[str]) -> str:
-    return f"DifferentIndividuals{axiom_text(ObjectOneOf(tuple(individuals))).removeprefix('ObjectOneOf')}"
+    return f"DifferentIndividuals{axiom_text(owl.ObjectOneOf(tuple(individuals))).removeprefix('ObjectOneOf')}"
 
 
 def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
@@ -114,7 +85,7 @@ def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return found
 
 
-def sendable(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> tuple[list[Axiom], list[Assertion]]:
+def sendable(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial axioms and repetitions left out.
 
     (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are names like any other.)
@@ -135,52 +106,57 @@ def _named(value: V) -> V:
 def _proper_operands(part: object) -> object | None:
     """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no restriction without facets."""
     match part:
-        case ObjectIntersectionOf(operands) | DataIntersectionOf(operands) | ObjectUnionOf(operands) | DataUnionOf(operands):
+        case (
+            owl.ObjectIntersectionOf(operands)
+            | owl.DataIntersectionOf(operands)
+            | owl.ObjectUnionOf(operands)
+            | owl.DataUnionOf(operands)
+        ):
             if len(operands) == 1:
                 return rewritten(operands[0], _proper_operands)
             if not operands:
-                if isinstance(part, ObjectIntersectionOf | ObjectUnionOf):
-                    return THING if isinstance(part, ObjectIntersectionOf) else NOTHING
-                return TOP_DATATYPE if isinstance(part, DataIntersectionOf) else DataComplementOf(TOP_DATATYPE)
-        case ObjectOneOf(()):
-            return NOTHING
-        case DataOneOf(()):
-            return DataComplementOf(TOP_DATATYPE)
-        case DatatypeRestriction(datatype, ()):
+                if isinstance(part, owl.ObjectIntersectionOf | owl.ObjectUnionOf):
+                    return owl.THING if isinstance(part, owl.ObjectIntersectionOf) else owl.NOTHING
+                return owl.TOP_DATATYPE if isinstance(part, owl.DataIntersectionOf) else owl.DataComplementOf(owl.TOP_DATATYPE)
+        case owl.ObjectOneOf(()):
+            return owl.NOTHING
+        case owl.DataOneOf(()):
+            return owl.DataComplementOf(owl.TOP_DATATYPE)
+        case owl.DatatypeRestriction(datatype, ()):
             return datatype
     return None
 
 
-def _axioms(axiom: Axiom) -> Iterator[Axiom]:
+def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
     match axiom:
-        case EquivalentClasses(items) | EquivalentObjectProperties(items) | EquivalentDataProperties(items):
+        case owl.EquivalentClasses(items) | owl.EquivalentObjectProperties(items) | owl.EquivalentDataProperties(items):
             if len(frozenset(map(structural_key, items))) > 1:
                 yield axiom
-        case DisjointClasses(expressions):
+        case owl.DisjointClasses(expressions):
             once, repeated = _by_repetition(expressions)
-            yield from (SubClassOf(expression, NOTHING) for expression in repeated)
+            yield from (owl.SubClassOf(expression, owl.NOTHING) for expression in repeated)
             if len(once) > 1:
-                yield DisjointClasses(tuple(once))
-        case DisjointUnion(cls, expressions):
+                yield owl.DisjointClasses(tuple(once))
+        case owl.DisjointUnion(cls, expressions):
             once, repeated = _by_repetition(expressions)
             if repeated or len(once) < 2:
-                union = once[0] if len(once) == 1 else ObjectUnionOf(tuple(once)) if once else NOTHING
-                yield EquivalentClasses((cls, union))
-                yield from _axioms(DisjointClasses(expressions))
+                union = once[0] if len(once) == 1 else owl.ObjectUnionOf(tuple(once)) if once else owl.NOTHING
+                yield owl.EquivalentClasses((cls, union))
+                yield from _axioms(owl.DisjointClasses(expressions))
             else:
                 yield axiom
-        case DisjointObjectProperties(properties):
+        case owl.DisjointObjectProperties(properties):
             once_properties, repeated_properties = _by_repetition(properties)
-            yield from (SubClassOf(THING, ObjectAllValuesFrom(role, NOTHING)) for role in repeated_properties)
+            yield from (owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)) for role in repeated_properties)
             if len(once_properties) > 1:
-                yield DisjointObjectProperties(tuple(once_properties))
-        case DisjointDataProperties(data_properties):
+                yield owl.DisjointObjectProperties(tuple(once_properties))
+        case owl.DisjointDataProperties(data_properties):
             once_data, repeated_data = _by_repetition(data_properties)
-            yield from (SubClassOf(THING, DataMaxCardinality(0, property)) for property in repeated_data)
+            yield from (owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)) for property in repeated_data)
             if len(once_data) > 1:
-                yield DisjointDataProperties(tuple(once_data))
-        case SubObjectPropertyChain((role,), sup):
-            yield SubObjectPropertyOf(role, sup)
+                yield owl.DisjointDataProperties(tuple(once_data))
+        case owl.SubObjectPropertyChain((role,), sup):
+            yield owl.SubObjectPropertyOf(role, sup)
         case _:
             yield axiom
 
@@ -198,10 +174,10 @@ def _by_repetition(items: Sequence[V]) -> tuple[list[V], list[V]]:
     return list(once.values()), list(repeated.values())
 
 
-def _assertion(assertion: Assertion) -> Assertion:
+def _assertion(assertion: owl.Assertion) -> owl.Assertion:
     match assertion:
-        case SameIndividual(first, second) if first == second:
-            return ClassAssertion(THING, first)
-        case DifferentIndividuals(first, second) if first == second:
-            return ClassAssertion(NOTHING, first)
+        case owl.SameIndividual(first, second) if first == second:
+            return owl.ClassAssertion(owl.THING, first)
+        case owl.DifferentIndividuals(first, second) if first == second:
+            return owl.ClassAssertion(owl.NOTHING, first)
     return assertion

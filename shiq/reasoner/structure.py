@@ -6,71 +6,46 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from shiq.model import (
-    RDF,
-    XSD,
-    Class,
-    ClassAssertion,
-    DataComplementOf,
-    DataIntersectionOf,
-    DataOneOf,
-    DataProperty,
-    DataPropertyAssertion,
-    DataRange,
-    Datatype,
-    DatatypeRestriction,
-    DataUnionOf,
-    DifferentIndividuals,
-    DisjointClasses,
-    DisjointDataProperties,
-    DisjointObjectProperties,
-    EquivalentClasses,
-    EquivalentDataProperties,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    Literal,
-    NegativeDataPropertyAssertion,
-    NegativeObjectPropertyAssertion,
-    ObjectHasValue,
-    ObjectIntersectionOf,
-    ObjectOneOf,
-    ObjectProperty,
-    ObjectPropertyAssertion,
-    ObjectUnionOf,
-    SameIndividual,
-)
+from shiq import model as owl
 
 V = TypeVar("V")
 
-_PLAIN = (XSD + "string", RDF + "langString")
-_DATA_RANGES = (Datatype, DataIntersectionOf, DataUnionOf, DataComplementOf, DataOneOf, DatatypeRestriction)
+_PLAIN = (owl.XSD + "string", owl.RDF + "langString")
+_DATA_RANGES = (
+    owl.Datatype,
+    owl.DataIntersectionOf,
+    owl.DataUnionOf,
+    owl.DataComplementOf,
+    owl.DataOneOf,
+    owl.DatatypeRestriction,
+)
 _INDIVIDUALS: Mapping[type, frozenset[str]] = {
-    ClassAssertion: frozenset(("individual",)),
-    ObjectHasValue: frozenset(("individual",)),
-    ObjectOneOf: frozenset(("individuals",)),
-    ObjectPropertyAssertion: frozenset(("subject", "object")),
-    NegativeObjectPropertyAssertion: frozenset(("subject", "object")),
-    DataPropertyAssertion: frozenset(("subject",)),
-    NegativeDataPropertyAssertion: frozenset(("subject",)),
-    SameIndividual: frozenset(("first", "second")),
-    DifferentIndividuals: frozenset(("first", "second")),
+    owl.ClassAssertion: frozenset(("individual",)),
+    owl.ObjectHasValue: frozenset(("individual",)),
+    owl.ObjectOneOf: frozenset(("individuals",)),
+    owl.ObjectPropertyAssertion: frozenset(("subject", "object")),
+    owl.NegativeObjectPropertyAssertion: frozenset(("subject", "object")),
+    owl.DataPropertyAssertion: frozenset(("subject",)),
+    owl.NegativeDataPropertyAssertion: frozenset(("subject",)),
+    owl.SameIndividual: frozenset(("first", "second")),
+    owl.DifferentIndividuals: frozenset(("first", "second")),
 }
 _UNORDERED = (
-    ObjectIntersectionOf,
-    ObjectUnionOf,
-    ObjectOneOf,
-    DataIntersectionOf,
-    DataUnionOf,
-    DataOneOf,
-    EquivalentClasses,
-    DisjointClasses,
-    EquivalentObjectProperties,
-    DisjointObjectProperties,
-    InverseObjectProperties,
-    EquivalentDataProperties,
-    DisjointDataProperties,
-    SameIndividual,
-    DifferentIndividuals,
+    owl.ObjectIntersectionOf,
+    owl.ObjectUnionOf,
+    owl.ObjectOneOf,
+    owl.DataIntersectionOf,
+    owl.DataUnionOf,
+    owl.DataOneOf,
+    owl.EquivalentClasses,
+    owl.DisjointClasses,
+    owl.EquivalentObjectProperties,
+    owl.DisjointObjectProperties,
+    owl.InverseObjectProperties,
+    owl.EquivalentDataProperties,
+    owl.DisjointDataProperties,
+    owl.SameIndividual,
+    owl.DifferentIndividuals,
 )
 
 
@@ -106,16 +81,16 @@ def entities(values: Iterable[object]) -> set[tuple[str, str]]:
     for value in values:
         for part in parts(value):
             match part:
-                case Class(iri):
+                case owl.Class(iri):
                     found.add(("class", iri))
-                case ObjectProperty(iri):
+                case owl.ObjectProperty(iri):
                     found.add(("object property", iri))
-                case DataProperty(iri):
+                case owl.DataProperty(iri):
                     found.add(("data property", iri))
-                case Datatype(iri):
+                case owl.Datatype(iri):
                     found.add(("datatype", iri))
-                case Literal(_, iri):
-                    found.add(("datatype", RDF + "PlainLiteral" if iri in _PLAIN else iri))
+                case owl.Literal(_, iri):
+                    found.add(("datatype", owl.RDF + "PlainLiteral" if iri in _PLAIN else iri))
                 case _:
                     for name in _INDIVIDUALS.get(type(part), ()):
                         inside = getattr(part, name)
@@ -123,16 +98,16 @@ def entities(values: Iterable[object]) -> set[tuple[str, str]]:
     return found
 
 
-def data_of(values: Iterable[object]) -> tuple[set[DataRange], set[Literal]]:
+def data_of(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Literal]]:
     """The outermost data ranges in ``values``, and the literals outside data ranges."""
-    ranges: set[DataRange] = set()
-    literals: set[Literal] = set()
+    ranges: set[owl.DataRange] = set()
+    literals: set[owl.Literal] = set()
 
     def note(part: object) -> object | None:
         if isinstance(part, _DATA_RANGES):
             ranges.add(part)
             return part
-        if isinstance(part, Literal):
+        if isinstance(part, owl.Literal):
             literals.add(part)
         return None
 
@@ -141,13 +116,13 @@ def data_of(values: Iterable[object]) -> tuple[set[DataRange], set[Literal]]:
     return ranges, literals
 
 
-def with_data(value: V, ranges: Mapping[DataRange, DataRange], literals: Mapping[Literal, Literal]) -> V:
+def with_data(value: V, ranges: Mapping[owl.DataRange, owl.DataRange], literals: Mapping[owl.Literal, owl.Literal]) -> V:
     """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for one without replacement."""
 
     def change(part: object) -> object | None:
         if isinstance(part, _DATA_RANGES):
             return ranges[part]
-        if isinstance(part, Literal):
+        if isinstance(part, owl.Literal):
             return literals[part]
         return None
 
@@ -202,10 +177,10 @@ def structural_key(value: object) -> object:
     if not names:
         return value
     inside = [getattr(value, name) for name in names]
-    if isinstance(value, InverseObjectProperties | SameIndividual | DifferentIndividuals):
+    if isinstance(value, owl.InverseObjectProperties | owl.SameIndividual | owl.DifferentIndividuals):
         return type(value), frozenset(map(structural_key, inside))
     if isinstance(value, _UNORDERED):
         return type(value), frozenset(map(structural_key, inside[0]))
-    if isinstance(value, DatatypeRestriction):
+    if isinstance(value, owl.DatatypeRestriction):
         return type(value), value.datatype, frozenset(value.facets)
     return (type(value), *map(structural_key, inside))

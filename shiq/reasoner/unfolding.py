@@ -15,28 +15,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from shiq import model as owl
 from shiq.bits import bits
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
-from shiq.model import (
-    Axiom,
-    DatatypeDefinition,
-    EquivalentObjectProperties,
-    InverseObjectProperties,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TransitiveObjectProperty,
-)
 from shiq.reasoner.definitions import PREFIX, Literal, Property, acyclic_definitions, existence_names, literal_of
 from shiq.reasoner.protocol import Module
 
 #: Axioms that say nothing of classes: a clause that one definition made may rest on some of them besides.
 _NO_CLASS_AXIOMS = (
-    SubObjectPropertyOf
-    | EquivalentObjectProperties
-    | InverseObjectProperties
-    | SymmetricObjectProperty
-    | TransitiveObjectProperty
-    | DatatypeDefinition
+    owl.SubObjectPropertyOf
+    | owl.EquivalentObjectProperties
+    | owl.InverseObjectProperties
+    | owl.SymmetricObjectProperty
+    | owl.TransitiveObjectProperty
+    | owl.DatatypeDefinition
 )
 
 
@@ -187,7 +179,7 @@ class _Literals:
         )
 
 
-def _owner(clause: Clause, literals: _Literals, owners: Mapping[int, str], axioms: Sequence[Axiom]) -> str | None:
+def _owner(clause: Clause, literals: _Literals, owners: Mapping[int, str], axioms: Sequence[owl.Axiom]) -> str | None:
     """The defined name in ``clause`` whose definition, with axioms about roles and datatypes, is all that it follows from."""
     made_by = [index for index in clause.origins if not isinstance(axioms[index], _NO_CLASS_AXIOMS)]
     name = owners.get(made_by[0]) if len(made_by) == 1 else None

@@ -9,40 +9,7 @@ the data with objects exchanged between assertions of one predicate: see data/lu
 
 from __future__ import annotations
 
-from shiq.model import (
-    XSD,
-    AsymmetricObjectProperty,
-    Axiom,
-    Class,
-    DataAllValuesFrom,
-    DataProperty,
-    DataPropertyDomain,
-    DataPropertyRange,
-    Datatype,
-    DatatypeRestriction,
-    DisjointClasses,
-    DisjointObjectProperties,
-    EquivalentClasses,
-    FunctionalDataProperty,
-    FunctionalObjectProperty,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    Literal,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
-    ObjectProperty,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    Signature,
-    SubClassOf,
-    SubObjectPropertyOf,
-    TBox,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 
 NAMESPACE = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 
@@ -144,77 +111,85 @@ _DATA = {
 }
 
 
-def _class(name: str) -> Class:
-    return Class(NAMESPACE + name)
+def _class(name: str) -> owl.Class:
+    return owl.Class(NAMESPACE + name)
 
 
-def _role(name: str) -> ObjectProperty:
-    return ObjectProperty(NAMESPACE + name)
+def _role(name: str) -> owl.ObjectProperty:
+    return owl.ObjectProperty(NAMESPACE + name)
 
 
-def _some(role: str, filler: str) -> ObjectSomeValuesFrom:
-    return ObjectSomeValuesFrom(_role(role), _class(filler))
+def _some(role: str, filler: str) -> owl.ObjectSomeValuesFrom:
+    return owl.ObjectSomeValuesFrom(_role(role), _class(filler))
 
 
-def _integers(*facets: tuple[str, int]) -> DatatypeRestriction:
-    integer = Datatype(XSD + "integer")
-    return DatatypeRestriction(integer, tuple((XSD + facet, Literal(str(n), integer.iri)) for facet, n in facets))
+def _integers(*facets: tuple[str, int]) -> owl.DatatypeRestriction:
+    integer = owl.Datatype(owl.XSD + "integer")
+    return owl.DatatypeRestriction(integer, tuple((owl.XSD + facet, owl.Literal(str(n), integer.iri)) for facet, n in facets))
 
 
-def _univ_bench() -> list[Axiom]:
-    axioms: list[Axiom] = []
+def _univ_bench() -> list[owl.Axiom]:
+    axioms: list[owl.Axiom] = []
     for name, supers in _SUPERCLASSES.items():
-        axioms += (SubClassOf(_class(name), _class(sup)) for sup in supers)
+        axioms += (owl.SubClassOf(_class(name), _class(sup)) for sup in supers)
         if name in _NECESSARY:
-            axioms.append(SubClassOf(_class(name), _some(*_NECESSARY[name])))
+            axioms.append(owl.SubClassOf(_class(name), _some(*_NECESSARY[name])))
         if name in _DEFINED:
             operand, role, filler = _DEFINED[name]
             some = _some(role, filler)
-            axioms.append(EquivalentClasses((_class(name), ObjectIntersectionOf((_class(operand), some)) if operand else some)))
+            axioms.append(
+                owl.EquivalentClasses((_class(name), owl.ObjectIntersectionOf((_class(operand), some)) if operand else some))
+            )
     for name, (domain, range, sup) in _OBJECT.items():
         if domain:
-            axioms.append(ObjectPropertyDomain(_role(name), _class(domain)))
+            axioms.append(owl.ObjectPropertyDomain(_role(name), _class(domain)))
         if range:
-            axioms.append(ObjectPropertyRange(_role(name), _class(range)))
+            axioms.append(owl.ObjectPropertyRange(_role(name), _class(range)))
         if sup:
-            axioms.append(SubObjectPropertyOf(_role(name), _role(sup)))
-    axioms += (InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
-    axioms.append(TransitiveObjectProperty(_role("subOrganizationOf")))
-    axioms += (DataPropertyDomain(DataProperty(NAMESPACE + name), _class(domain)) for name, domain in _DATA.items() if domain)
+            axioms.append(owl.SubObjectPropertyOf(_role(name), _role(sup)))
+    axioms += (owl.InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
+    axioms.append(owl.TransitiveObjectProperty(_role("subOrganizationOf")))
+    axioms += (
+        owl.DataPropertyDomain(owl.DataProperty(NAMESPACE + name), _class(domain)) for name, domain in _DATA.items() if domain
+    )
     return axioms
 
 
-def _variant() -> list[Axiom]:
-    age = DataProperty(NAMESPACE + "age")
+def _variant() -> list[owl.Axiom]:
+    age = owl.DataProperty(NAMESPACE + "age")
     inside = _role("subOrganizationOf")
     return [
-        DisjointClasses(tuple(map(_class, ("Person", "Organization", "Work", "Publication")))),
-        SubClassOf(_class("ResearchGroup"), ObjectAllValuesFrom(inside, ObjectComplementOf(_class("ResearchGroup")))),
-        SubClassOf(_class("Institute"), ObjectAllValuesFrom(inside, ObjectComplementOf(_class("University")))),
-        SubClassOf(
+        owl.DisjointClasses(tuple(map(_class, ("Person", "Organization", "Work", "Publication")))),
+        owl.SubClassOf(_class("ResearchGroup"), owl.ObjectAllValuesFrom(inside, owl.ObjectComplementOf(_class("ResearchGroup")))),
+        owl.SubClassOf(_class("Institute"), owl.ObjectAllValuesFrom(inside, owl.ObjectComplementOf(_class("University")))),
+        owl.SubClassOf(
             _class("VisitingProfessor"),
-            ObjectAllValuesFrom(ObjectInverseOf(_role("advisor")), ObjectComplementOf(_class("UndergraduateStudent"))),
+            owl.ObjectAllValuesFrom(
+                owl.ObjectInverseOf(_role("advisor")), owl.ObjectComplementOf(_class("UndergraduateStudent"))
+            ),
         ),
-        DisjointObjectProperties((_role("takesCourse"), _role("teacherOf"))),
-        AsymmetricObjectProperty(_role("advisor")),
-        FunctionalObjectProperty(_role("headOf")),
-        InverseFunctionalObjectProperty(_role("headOf")),
-        InverseFunctionalObjectProperty(_role("teacherOf")),
-        SubClassOf(_class("Person"), ObjectMaxCardinality(2, _role("advisor"))),
-        SubClassOf(_class("TeachingAssistant"), ObjectMaxCardinality(2, _role("teachingAssistantOf"))),
-        SubClassOf(_class("UndergraduateStudent"), ObjectMaxCardinality(1, _role("takesCourse"), _class("GraduateCourse"))),
-        FunctionalDataProperty(age),
-        DataPropertyRange(age, _integers(("minInclusive", 0), ("maxInclusive", 150))),
-        SubClassOf(_class("GraduateStudent"), DataAllValuesFrom(age, _integers(("minInclusive", 16)))),
-        DataPropertyRange(DataProperty(NAMESPACE + "telephone"), Datatype(XSD + "string")),
+        owl.DisjointObjectProperties((_role("takesCourse"), _role("teacherOf"))),
+        owl.AsymmetricObjectProperty(_role("advisor")),
+        owl.FunctionalObjectProperty(_role("headOf")),
+        owl.InverseFunctionalObjectProperty(_role("headOf")),
+        owl.InverseFunctionalObjectProperty(_role("teacherOf")),
+        owl.SubClassOf(_class("Person"), owl.ObjectMaxCardinality(2, _role("advisor"))),
+        owl.SubClassOf(_class("TeachingAssistant"), owl.ObjectMaxCardinality(2, _role("teachingAssistantOf"))),
+        owl.SubClassOf(
+            _class("UndergraduateStudent"), owl.ObjectMaxCardinality(1, _role("takesCourse"), _class("GraduateCourse"))
+        ),
+        owl.FunctionalDataProperty(age),
+        owl.DataPropertyRange(age, _integers(("minInclusive", 0), ("maxInclusive", 150))),
+        owl.SubClassOf(_class("GraduateStudent"), owl.DataAllValuesFrom(age, _integers(("minInclusive", 16)))),
+        owl.DataPropertyRange(owl.DataProperty(NAMESPACE + "telephone"), owl.Datatype(owl.XSD + "string")),
     ]
 
 
-def lubm_tbox(disjointness: bool = False) -> TBox:
+def lubm_tbox(disjointness: bool = False) -> owl.TBox:
     """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with disjointness, identity and cardinality."""
-    signature = Signature(
+    signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return TBox(tuple(_univ_bench() + (_variant() if disjointness else [])), signature)
+    return owl.TBox(tuple(_univ_bench() + (_variant() if disjointness else [])), signature)

@@ -12,40 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shiq.model import (
-    THING,
-    XSD,
-    Axiom,
-    Class,
-    ClassAssertion,
-    ClassExpression,
-    DataProperty,
-    DataPropertyDomain,
-    DataPropertyRange,
-    Datatype,
-    DisjointClasses,
-    EquivalentClasses,
-    EquivalentObjectProperties,
-    FunctionalObjectProperty,
-    InverseFunctionalObjectProperty,
-    InverseObjectProperties,
-    ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectIntersectionOf,
-    ObjectMaxCardinality,
-    ObjectMinCardinality,
-    ObjectProperty,
-    ObjectPropertyDomain,
-    ObjectPropertyRange,
-    ObjectSomeValuesFrom,
-    ObjectUnionOf,
-    Signature,
-    SubClassOf,
-    SubObjectPropertyOf,
-    SymmetricObjectProperty,
-    TBox,
-    TransitiveObjectProperty,
-)
+from shiq import model as owl
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
 
@@ -187,93 +154,93 @@ _DATA = {
 }
 
 
-def _class(name: str) -> Class:
-    return Class(NAMESPACE + name)
+def _class(name: str) -> owl.Class:
+    return owl.Class(NAMESPACE + name)
 
 
-def _role(name: str) -> ObjectProperty:
-    return ObjectProperty(NAMESPACE + name)
+def _role(name: str) -> owl.ObjectProperty:
+    return owl.ObjectProperty(NAMESPACE + name)
 
 
-def _some(role: str, filler: str) -> ObjectSomeValuesFrom:
-    return ObjectSomeValuesFrom(_role(role), _class(filler))
+def _some(role: str, filler: str) -> owl.ObjectSomeValuesFrom:
+    return owl.ObjectSomeValuesFrom(_role(role), _class(filler))
 
 
-def _and(*operands: ClassExpression) -> ObjectIntersectionOf:
-    return ObjectIntersectionOf(operands)
+def _and(*operands: owl.ClassExpression) -> owl.ObjectIntersectionOf:
+    return owl.ObjectIntersectionOf(operands)
 
 
-def _at_least(n: int, role: str) -> ObjectMinCardinality:
-    return ObjectMinCardinality(n, _role(role), THING)
+def _at_least(n: int, role: str) -> owl.ObjectMinCardinality:
+    return owl.ObjectMinCardinality(n, _role(role), owl.THING)
 
 
-def _definitions() -> dict[str, ClassExpression]:
+def _definitions() -> dict[str, owl.ClassExpression]:
     person, student = _class("Person"), _class("Student")
     takes, has_student = _role("takesCourse"), _role("hasStudent")
     major = _some("hasMajor", "Science")
     return {
         **{name: _and(person, _some(*neighbour)) for name, neighbour in _PEOPLE_WITH.items()},
-        "Person": ObjectUnionOf((_class("Man"), _class("Woman"))),
+        "Person": owl.ObjectUnionOf((_class("Man"), _class("Woman"))),
         "Dean": _some("isHeadOf", "College"),
-        "GraduateStudent": _and(_at_least(1, "takesCourse"), ObjectAllValuesFrom(takes, _class("GraduateCourse"))),
+        "GraduateStudent": _and(_at_least(1, "takesCourse"), owl.ObjectAllValuesFrom(takes, _class("GraduateCourse"))),
         "ScienceStudent": _and(student, major),
-        "NonScienceStudent": _and(student, ObjectComplementOf(major)),
+        "NonScienceStudent": _and(student, owl.ObjectComplementOf(major)),
         "PeopleWithHobby": _and(person, _at_least(1, "like")),
         "PeopleWithManyHobbies": _at_least(3, "like"),
         "WomanCollege": _and(
             _class("College"),
-            ObjectAllValuesFrom(has_student, _class("UndergraduateStudent")),
-            ObjectAllValuesFrom(has_student, ObjectComplementOf(_class("Man"))),
+            owl.ObjectAllValuesFrom(has_student, _class("UndergraduateStudent")),
+            owl.ObjectAllValuesFrom(has_student, owl.ObjectComplementOf(_class("Man"))),
         ),
     }
 
 
-def _class_axioms() -> Iterator[Axiom]:
+def _class_axioms() -> Iterator[owl.Axiom]:
     for above, below in _SUBCLASSES.items():
-        yield from (SubClassOf(_class(name), _class(above)) for name in below)
+        yield from (owl.SubClassOf(_class(name), _class(above)) for name in below)
     for name, definition in _definitions().items():
-        yield EquivalentClasses((_class(name), definition))
-    yield SubClassOf(_class("ResearchAssistant"), _some("worksFor", "ResearchGroup"))
-    yield SubClassOf(_class("LeisureStudent"), ObjectMaxCardinality(3, _role("takesCourse"), THING))
-    yield DisjointClasses((_class("Woman"), _class("Man")))
+        yield owl.EquivalentClasses((_class(name), definition))
+    yield owl.SubClassOf(_class("ResearchAssistant"), _some("worksFor", "ResearchGroup"))
+    yield owl.SubClassOf(_class("LeisureStudent"), owl.ObjectMaxCardinality(3, _role("takesCourse"), owl.THING))
+    yield owl.DisjointClasses((_class("Woman"), _class("Man")))
 
 
-def _role_axioms() -> Iterator[Axiom]:
+def _role_axioms() -> Iterator[owl.Axiom]:
     for name, (domain, range) in _OBJECT.items():
         if domain:
-            yield ObjectPropertyDomain(_role(name), _class(domain))
+            yield owl.ObjectPropertyDomain(_role(name), _class(domain))
         if range:
-            yield ObjectPropertyRange(_role(name), _class(range))
+            yield owl.ObjectPropertyRange(_role(name), _class(range))
     for above, below in _SUBPROPERTIES.items():
-        yield from (SubObjectPropertyOf(_role(name), _role(above)) for name in below)
-    yield from (InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
-    yield EquivalentObjectProperties((_role("like"), _role("love")))
-    yield TransitiveObjectProperty(_role("subOrganizationOf"))
-    yield TransitiveObjectProperty(_role("hasSameHomeTownWith"))
-    yield SymmetricObjectProperty(_role("hasSameHomeTownWith"))
-    yield SymmetricObjectProperty(_role("isFriendOf"))
-    yield FunctionalObjectProperty(_role("isTaughtBy"))
-    yield InverseFunctionalObjectProperty(_role("isHeadOf"))
+        yield from (owl.SubObjectPropertyOf(_role(name), _role(above)) for name in below)
+    yield from (owl.InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
+    yield owl.EquivalentObjectProperties((_role("like"), _role("love")))
+    yield owl.TransitiveObjectProperty(_role("subOrganizationOf"))
+    yield owl.TransitiveObjectProperty(_role("hasSameHomeTownWith"))
+    yield owl.SymmetricObjectProperty(_role("hasSameHomeTownWith"))
+    yield owl.SymmetricObjectProperty(_role("isFriendOf"))
+    yield owl.FunctionalObjectProperty(_role("isTaughtBy"))
+    yield owl.InverseFunctionalObjectProperty(_role("isHeadOf"))
     for name, (domain, is_string) in _DATA.items():
         if domain:
-            yield DataPropertyDomain(DataProperty(NAMESPACE + name), _class(domain))
+            yield owl.DataPropertyDomain(owl.DataProperty(NAMESPACE + name), _class(domain))
         if is_string:
-            yield DataPropertyRange(DataProperty(NAMESPACE + name), Datatype(XSD + "string"))
+            yield owl.DataPropertyRange(owl.DataProperty(NAMESPACE + name), owl.Datatype(owl.XSD + "string"))
 
 
-def uobm_tbox() -> TBox:
+def uobm_tbox() -> owl.TBox:
     """UOBM's TBox: 112 classes, 36 object and 8 data properties."""
     classes = {*_SUBCLASSES, *(name for below in _SUBCLASSES.values() for name in below), *_PEOPLE_WITH, *_OTHER_CLASSES}
-    signature = Signature(
+    signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in classes),
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return TBox((*_class_axioms(), *_role_axioms()), signature)
+    return owl.TBox((*_class_axioms(), *_role_axioms()), signature)
 
 
-def uobm_individuals() -> tuple[ClassAssertion, ...]:
+def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:
     """The classes of the subjects and interests that the file of UOBM's TBox names: without them nobody likes sports."""
     subjects = ((subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects)
     interests = ((interest, name) for name, interests in INTERESTS.items() for interest in interests)
-    return tuple(ClassAssertion(_class(name), NAMESPACE + individual) for individual, name in (*subjects, *interests))
+    return tuple(owl.ClassAssertion(_class(name), NAMESPACE + individual) for individual, name in (*subjects, *interests))
