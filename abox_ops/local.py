@@ -22,7 +22,7 @@ import numpy as np
 from abox_ops.clausal.columns import Clausal, Found
 from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.union_view import Whole, batch_of, split
+from abox_ops.elements.union_view import UnionView, batch_of, split
 from abox_ops.elements.vocabulary import name_of
 from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
 from abox_ops.index.columns import Index, alone, build_index, stored_index, vocabulary_of
@@ -125,7 +125,7 @@ class LocalKnowledgeBase:
         return replace(self, base=base, made_index=index, _completions=[outside], _latest=[])
 
     def _patch(
-        self, whole: Whole, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
+        self, whole: UnionView, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self._brought(whole)
         calculus = self._calculus(self._simplified(added), MODEL, whole.names)
@@ -133,7 +133,7 @@ class LocalKnowledgeBase:
 
     def patch_with(
         self,
-        whole: Whole,
+        whole: UnionView,
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
         decide: Decide,
@@ -164,7 +164,7 @@ class LocalKnowledgeBase:
     ) -> Patch:
         return Patch(self.index, calculus, graph, touched, outside, name, absent)
 
-    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> LocalAddSet:
+    def _add_set(self, calculus: Calculus, whole: UnionView, found: Found) -> LocalAddSet:
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
@@ -203,11 +203,11 @@ class LocalKnowledgeBase:
         """What was ``found`` on a ``graph`` of A alone."""
         return self._add_set(self.index.calculus, graph.whole, found)
 
-    def whole(self, insertions: ABox) -> Whole:
+    def whole(self, insertions: ABox) -> UnionView:
         """The base beside what ``insertions`` bring."""
         batch = batch_of(self.base, insertions, self.base.names.copy())
         _, lacked = split(self.base, batch)
-        return Whole(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+        return UnionView(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
 
     def without(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
         """This less those of ``deletions`` that are not inserted as well."""
@@ -234,7 +234,7 @@ class LocalKnowledgeBase:
         index = None if anew else index_without(self.index, self.base, less, self.roles)
         return replace(self, base=less, made_index=index, _completions=[], _latest=[])
 
-    def _insert(self, whole: Whole, criterion: str) -> LocalAddSet:
+    def _insert(self, whole: UnionView, criterion: str) -> LocalAddSet:
         index = self.index
         simplified = self._simplified_with(whole)
         touched = touched_by(whole, self.roles)
@@ -250,24 +250,24 @@ class LocalKnowledgeBase:
                 found = everything(index, calculus, graph, touched)
         return self._add_set(calculus, whole, found)
 
-    def closure(self, whole: Whole) -> Clausal | None:
+    def closure(self, whole: UnionView) -> Clausal | None:
         """The closure of the clausal criterion for ``whole``, not run yet; None where ``whole`` brings clauses of its own."""
         if self._simplified_with(whole) is not self.index.simplified:
             return None
         return self._clausal(whole, self._calculus(self.index.simplified, "clausal", whole.names), touched_by(whole, self.roles))
 
-    def _clausal(self, whole: Whole, calculus: Calculus, touched: Touched) -> Clausal:
+    def _clausal(self, whole: UnionView, calculus: Calculus, touched: Touched) -> Clausal:
         index = self.index
         return Clausal(index, calculus, Graph(whole, self.roles, index.equal, index.labels.of, index.merged), touched)
 
-    def _simplified_with(self, whole: Whole) -> SimplifiedTBox:
+    def _simplified_with(self, whole: UnionView) -> SimplifiedTBox:
         """The simplified TBox with the vocabulary that the insertions bring."""
         return self._simplified(self._brought(whole))
 
     def _simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
         return simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
 
-    def _brought(self, whole: Whole) -> list[SubClassOf | Class]:
+    def _brought(self, whole: UnionView) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""
         classes = unique(whole.inserted["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)

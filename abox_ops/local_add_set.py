@@ -17,7 +17,7 @@ from abox_ops.elements.columns import flags
 from abox_ops.elements.partition import components
 from abox_ops.elements.pulled_in import ROLES, clause_of
 from abox_ops.elements.quotient import Partition
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import NamedModule
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import EMPTY, Label
@@ -47,7 +47,7 @@ class LocalAddSet:
 
     calculus: Calculus
     index: Index
-    whole: Whole
+    whole: UnionView
     roles: RoleBox
     found: Found
     clauses: ClausalTBox | None = field(default=None, kw_only=True)

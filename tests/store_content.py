@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from abox_ops.elements.base import StoreBase
-from abox_ops.elements.partition import Grouping
+from abox_ops.elements.partition import StoredPartition
 from abox_ops.index.columns import stored_index
 from jobs.store import Store
 from shiq.columns.arrays import unique
 from shiq.roles import role_box
 
 
-def groups(grouping: Grouping, store: Store, elements: Grouping | None = None) -> set[frozenset[str]]:
+def groups(grouping: StoredPartition, store: Store, elements: StoredPartition | None = None) -> set[frozenset[str]]:
     """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of the grouping say the same."""
     by_member: dict[int, set[int]] = {}
     for rows in grouping.by_member.scan():

@@ -148,7 +148,7 @@ def test_a_conflict_in_one_large_module_is_found_from_the_clash(criterion: str) 
         line for assertion in bad for line in assertion_lines(assertion)
     }
     assert all(len(conflict.insertions) == 1 and conflict.base and conflict.axioms for conflict in result.conflicts)
-    # Whole modules are decided when the batch is checked, and checked again; all that is tried out in explaining is small.
+    # UnionView modules are decided when the batch is checked, and checked again; all that is tried out in explaining is small.
     assert sum(size > 50 for size in asked) <= 20
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.partition import Grouping, components
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.partition import StoredPartition, components
+from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, positions, unique
@@ -45,11 +45,11 @@ class Graph:
 
     def __init__(
         self,
-        whole: Whole,
+        whole: UnionView,
         roles: RoleBox,
-        equal: Grouping,
+        equal: StoredPartition,
         old_labels: Callable[[Ints], Ints],
-        merged: Grouping | None = None,
+        merged: StoredPartition | None = None,
     ) -> None:
         self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
         self._keys = np.zeros(0, np.int64)

@@ -12,7 +12,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class StoredPartition:
     """``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have more than one member. A group
     is named by one of its members."""
 
@@ -42,13 +42,13 @@ class Grouping:
         return group[order], member[order]
 
     @property
-    def restated(self) -> tuple[Ints, Ints]:
+    def overrides(self) -> tuple[Ints, Ints]:
         """(member, group) of those whose group is not that of the tables, or may not be; members ascending."""
         return _NONE, _NONE
 
 
 @dataclass(frozen=True, eq=False)
-class PatchedGrouping(Grouping):
+class OverlaidPartition(StoredPartition):
     """Another grouping but for ``patched`` ids (ascending), whole groups of it, which are in the groups ``into`` now."""
 
     patched: Ints
@@ -69,7 +69,7 @@ class PatchedGrouping(Grouping):
         return group[order], member[order]
 
     @property
-    def restated(self) -> tuple[Ints, Ints]:
+    def overrides(self) -> tuple[Ints, Ints]:
         return self.patched, self.into
 
     def _replaced(self, ids: Ints, groups: Ints) -> Ints:
@@ -80,11 +80,11 @@ class PatchedGrouping(Grouping):
         return found
 
 
-def grouping(member: Ints, group: Ints) -> Grouping:
+def grouping(member: Ints, group: Ints) -> StoredPartition:
     """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
     members, groups = of_several(member, group)
     columns = {"member": members, "group": groups}
-    return Grouping(array_table("member", columns), array_table("group", columns))
+    return StoredPartition(array_table("member", columns), array_table("group", columns))
 
 
 def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:

@@ -11,8 +11,8 @@ from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import Base, StoreBase
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.partition import Grouping, components, grouping
-from abox_ops.elements.union_view import Batch, Whole
+from abox_ops.elements.partition import StoredPartition, components, grouping
+from abox_ops.elements.union_view import Batch, UnionView
 from abox_ops.elements.vocabulary import vocabulary
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.documents import clauses_hash, read_labels
@@ -42,7 +42,7 @@ class ElementLabels:
         return found
 
     @property
-    def restated(self) -> tuple[Ints, Ints]:
+    def overrides(self) -> tuple[Ints, Ints]:
         """(element, label) of those whose label is not that of the table, or may not be; elements ascending."""
         return _NONE, _NONE
 
@@ -62,7 +62,7 @@ class PatchedLabels(ElementLabels):
         return found
 
     @property
-    def restated(self) -> tuple[Ints, Ints]:
+    def overrides(self) -> tuple[Ints, Ints]:
         return self.patched, self.now
 
 
@@ -79,9 +79,9 @@ class Index:
     extra: Extra
     simplified: SimplifiedTBox
     calculus: Calculus
-    same: Grouping
-    equal: Grouping
-    merged: Grouping
+    same: StoredPartition
+    equal: StoredPartition
+    merged: StoredPartition
     labels: ElementLabels
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
@@ -103,9 +103,9 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
         extra,
         simplified,
         Calculus(simplified.clauses, base.names, labels),
-        Grouping(store.table("same"), store.table("same_members")),
-        Grouping(store.table("equal"), store.table("equal_members")),
-        Grouping(store.table("merged"), store.table("merged_members")),
+        StoredPartition(store.table("same"), store.table("same_members")),
+        StoredPartition(store.table("equal"), store.table("equal_members")),
+        StoredPartition(store.table("merged"), store.table("merged_members")),
         ElementLabels(store.table("elements")),
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),
@@ -156,7 +156,7 @@ def least_nodes(graph: Graph) -> Ints:
     return found
 
 
-def same_grouping(base: Base, nodes: Ints) -> Grouping:
+def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
     """Individuals by asserted equality."""
     pairs = concatenate(list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0]))
     told = pairs["kind"] == SAME
@@ -164,13 +164,13 @@ def same_grouping(base: Base, nodes: Ints) -> Grouping:
     return grouping(nodes, nodes[components(len(nodes), first, second)])
 
 
-def alone(base: Base) -> Whole:
+def alone(base: Base) -> UnionView:
     """``base`` with an empty batch."""
     none = np.zeros(0, np.int64)
     tables: dict[str, ArrayTable] = {
         name: array_table("node", dict.fromkeys(columns, none)) for name, columns in ROW_COLUMNS.items()
     }
-    return Whole(base, Batch(base.names, [], [], (), tables), tables)
+    return UnionView(base, Batch(base.names, [], [], (), tables), tables)
 
 
 def all_complex(base: Base) -> list[owl.Assertion]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from abox_ops.elements.base import Base, LessBase
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.partition import PatchedGrouping, components
+from abox_ops.elements.partition import OverlaidPartition, components
 from abox_ops.index.columns import Index, PatchedLabels, alone, least_nodes
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from abox_ops.labels.columns import Calculus
@@ -117,7 +117,7 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
     """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
-    equal = PatchedGrouping(index.equal.by_member, index.equal.by_group, lost, parts)
+    equal = OverlaidPartition(index.equal.by_member, index.equal.by_group, lost, parts)
     labels = PatchedLabels(index.labels.table, unique(parts), np.full(len(unique(parts)), EMPTY_ID, np.int64))
     graph = Graph(alone(less), roles, equal, labels.of)
     elements = np.sort(graph.locate(unique(parts)))
@@ -133,8 +133,8 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
     by_name = np.argsort(name[reps])
     return replace(
         index,
-        same=PatchedGrouping(index.same.by_member, index.same.by_group, lost, parts),
-        equal=PatchedGrouping(index.equal.by_member, index.equal.by_group, node[order], name[element[order]]),
+        same=OverlaidPartition(index.same.by_member, index.same.by_group, lost, parts),
+        equal=OverlaidPartition(index.equal.by_member, index.equal.by_group, node[order], name[element[order]]),
         labels=PatchedLabels(index.labels.table, name[reps][by_name], graph.label[reps][by_name]),
         stored_labels=len(calculus.table.labels),
         detached=lost,

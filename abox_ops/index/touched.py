@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import negated
 from shiq.abox import individuals_of
 from shiq.columns.arrays import Columns, Ints, unique
@@ -29,7 +29,7 @@ class Touched:
     negated_properties: frozenset[str]
 
 
-def touched_by(whole: Whole, roles: RoleBox) -> Touched:
+def touched_by(whole: UnionView, roles: RoleBox) -> Touched:
     """What the insertions of ``whole`` touch."""
     tables = {name: table.columns for name, table in whole.inserted.items()}
     classes = tables["class_assertions"]

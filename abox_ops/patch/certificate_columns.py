@@ -10,7 +10,7 @@ import numpy as np
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.elements.base import Base
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.partition import Grouping, components, grouping
+from abox_ops.elements.partition import StoredPartition, components, grouping
 from abox_ops.engine import Decide
 from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import Touched
@@ -96,7 +96,7 @@ def certified(
     return Certified(completion, patch, found)
 
 
-def of_told(calculus: Calculus, classes: Grouping | None = None) -> OutsideCompletion:
+def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> OutsideCompletion:
     """The N that says nothing beyond what is told, with its merge classes."""
     nobody = grouping(_NONE, _NONE)
     others = array_table("element", {"element": _NONE, "label": _NONE})
@@ -104,7 +104,7 @@ def of_told(calculus: Calculus, classes: Grouping | None = None) -> OutsideCompl
     return OutsideCompletion(False, others, classes or nobody, nobody, known, calculus.completions)
 
 
-def _grouped(graph: Graph, group: Ints) -> Grouping:
+def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
     least = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, group, graph.key)

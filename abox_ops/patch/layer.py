@@ -15,13 +15,13 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH, Base, OverBase, StoreBase
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.partition import Grouping, PatchedGrouping, of_several
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.partition import OverlaidPartition, StoredPartition, of_several
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index, PatchedLabels
 from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
-from abox_ops.patch.renewal import Renamed, renewed
+from abox_ops.patch.renewal import ElementRenames, renewed
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, unique
 from shiq.columns.names import Names
 from shiq.columns.rows import NODES, ROW_COLUMNS
@@ -79,7 +79,7 @@ class LaidTable:
 class LaidBase(OverBase):
     """``base`` with the rows that ``whole`` brings to it, none of them complex, as one base."""
 
-    whole: Whole
+    whole: UnionView
 
     @property
     def names(self) -> Names:
@@ -142,7 +142,7 @@ def _of_batch(ids: Ints) -> Ints:
     return found
 
 
-def layer(index: Index, whole: Whole, patch: Patch) -> tuple[Base, Index, OutsideCompletion] | None:
+def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, OutsideCompletion] | None:
     """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found consistent, over the ``index`` of A.
 
     None where that is no small change: A⁺ has complex assertions, brings axioms, or says of somebody that it is a ⊤ and no
@@ -151,7 +151,7 @@ def layer(index: Index, whole: Whole, patch: Patch) -> tuple[Base, Index, Outsid
     calculus, graph, outside = patch.calculus, patch.graph, patch.outside
     # Numbers of labels that a store has are the same in each calculus.
     numbered = calculus is index.calculus or (isinstance(whole.base, StoreBase) and calculus.tbox is index.calculus.tbox)
-    plain = not len(whole.inserted["complex"]) and not len(index.detached) and not len(index.labels.restated[0])
+    plain = not len(whole.inserted["complex"]) and not len(index.detached) and not len(index.labels.overrides[0])
     if not plain or not numbered or isinstance(whole.base, LaidBase) or not outside.is_guessed:
         return None
     node, element = graph.member_node, graph.rep[graph.member_element]
@@ -162,13 +162,15 @@ def layer(index: Index, whole: Whole, patch: Patch) -> tuple[Base, Index, Outsid
     old = np.flatnonzero(node < FRESH)
     key, first = np.unique(index.equal.of(node[old]), return_index=True)
     told, gone = graph.label[reps], key[~is_in(key, name[reps])]
-    renewal = renewed(patch, calculus, Renamed(name[reps], told, node[example], key, name[element[old[first]]], gone, LAID))
+    renewal = renewed(
+        patch, calculus, ElementRenames(name[reps], told, node[example], key, name[element[old[first]]], gone, LAID)
+    )
 
     def table(which: str, key: str, before: Table) -> LaidTable:
         return LaidTable(before, array_table(key, renewal.added[which]), renewal.removed[which])
 
-    def grouping(which: str, before: Grouping) -> Grouping:
-        return Grouping(table(which, "member", before.by_member), table(f"{which}_members", "group", before.by_group))
+    def grouping(which: str, before: StoredPartition) -> StoredPartition:
+        return StoredPartition(table(which, "member", before.by_member), table(f"{which}_members", "group", before.by_group))
 
     completion = replace(
         outside,
@@ -182,7 +184,7 @@ def layer(index: Index, whole: Whole, patch: Patch) -> tuple[Base, Index, Outsid
     after = replace(
         index,
         calculus=calculus,
-        equal=PatchedGrouping(index.equal.by_member, index.equal.by_group, member[members], group[members]),
+        equal=OverlaidPartition(index.equal.by_member, index.equal.by_group, member[members], group[members]),
         labels=PatchedLabels(index.labels.table, name[reps][elements], told[elements]),
         stored_labels=len(calculus.table.labels),
     )

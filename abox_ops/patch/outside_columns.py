@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from abox_ops.elements.base import FRESH, StoredSnapshot
-from abox_ops.elements.partition import Grouping, PatchedGrouping
+from abox_ops.elements.partition import OverlaidPartition, StoredPartition
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
@@ -32,8 +32,8 @@ class OutsideCompletion:
 
     is_guessed: bool
     others: Table
-    classes: Grouping
-    modules: Grouping
+    classes: StoredPartition
+    modules: StoredPartition
     known: Callable[[int], Label]
     completions: Completions
     left: Ints = field(default_factory=lambda: _NONE)
@@ -98,7 +98,7 @@ class OutsideCompletion:
         return found
 
 
-def _lifted(grouping: Grouping, lost: Ints, left: Ints, origin: Ints) -> PatchedGrouping:
+def _lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
     """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
     group, member = grouping.members(unique(grouping.of(lost)))
     stays = ~is_in(member, lost)
@@ -107,7 +107,7 @@ def _lifted(grouping: Grouping, lost: Ints, left: Ints, origin: Ints) -> Patched
     least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, which, members)
     order = np.argsort(members)
-    return PatchedGrouping(grouping.by_member, grouping.by_group, members[order], least[which[order]])
+    return OverlaidPartition(grouping.by_member, grouping.by_group, members[order], least[which[order]])
 
 
 def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion | None:
@@ -118,8 +118,8 @@ def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion 
     return OutsideCompletion(
         True,
         store.table("completed"),
-        Grouping(store.table("outside"), store.table("outside_members")),
-        Grouping(store.table("certified"), store.table("certified_members")),
+        StoredPartition(store.table("outside"), store.table("outside_members")),
+        StoredPartition(store.table("certified"), store.table("certified_members")),
         calculus.table.labels.__getitem__,
         calculus.completions,
     )

@@ -31,7 +31,7 @@ class Renewal:
 
 
 @dataclass(frozen=True)
-class Renamed:
+class ElementRenames:
     """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store will give it, its label
     ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name ``into`` of what it is part of now.
     ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh individual gets."""
@@ -58,7 +58,7 @@ class Renamed:
         return found
 
 
-def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
+def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewal:
     """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
     graph, outside = patch.graph, patch.outside
     inside = np.flatnonzero(patch.inside)
@@ -97,13 +97,13 @@ def renewed(patch: Patch, calculus: Calculus, renamed: Renamed) -> Renewal:
     return Renewal({name: new for name, (new, _) in parts.items()}, {name: old for name, (_, old) in parts.items()})
 
 
-def _modules(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
+def _modules(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -> tuple[Columns, Columns]:
     """The modules of the certificate: those of I, and outside those that deletions have changed."""
     modules = patch.outside.modules
     edges = patch.found().edges
     module = components(len(patch.graph), edges["source"], edges["target"])
     member, group = of_several(place[inside], module[inside])
-    left, within = modules.restated
+    left, within = modules.overrides
     stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
     others, groups = of_several(left[stays], within[stays])
     keys = np.concatenate([place[inside], renamed.gone, left])
@@ -111,10 +111,10 @@ def _modules(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple
     return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
 
 
-def _classes(patch: Patch, place: Ints, inside: Ints, renamed: Renamed) -> tuple[Columns, Columns]:
+def _classes(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -> tuple[Columns, Columns]:
     """The merge classes of the elements around: as they were, and those that the patch made."""
     outside = patch.outside.classes
-    left, _ = outside.restated
+    left, _ = outside.overrides
     known = patch.graph.key[patch.graph.peers(inside)]
     keys = unique(np.concatenate([renamed.key, left, known[known < FRESH]]))
     group, member = outside.members(unique(outside.of(keys)))

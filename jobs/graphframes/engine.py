@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from abox_ops.clausal.columns import Found
 from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import Certain, Decide, unheard
 from abox_ops.index.columns import Index, stored_index
 from abox_ops.index.touched import Touched, touched_by
@@ -98,7 +98,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         with running(self.spark, len(self)):
             return build_index(self.spark, self.source, self.roles, self.base)
 
-    def _insert(self, whole: Whole, criterion: str) -> GraphFramesAddSet:
+    def _insert(self, whole: UnionView, criterion: str) -> GraphFramesAddSet:
         index, touched = self.index, touched_by(whole, self.roles)
         simplified = self._simplified_with(whole)
         if criterion == "none":
@@ -124,7 +124,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
 
     def patch_with(
         self,
-        whole: Whole,
+        whole: UnionView,
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
         decide: Decide,
@@ -147,10 +147,10 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         world = self._world(graph.whole, calculus, grown=grown)
         return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world)
 
-    def _add_set(self, calculus: Calculus, whole: Whole, found: Found) -> GraphFramesAddSet:
+    def _add_set(self, calculus: Calculus, whole: UnionView, found: Found) -> GraphFramesAddSet:
         return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
 
-    def _world(self, whole: Whole, calculus: Calculus, *, grown: bool) -> World:
+    def _world(self, whole: UnionView, calculus: Calculus, *, grown: bool) -> World:
         """A ∪ A⁺ with the told literals of A."""
         spark, index = self.spark, self.index
         labels = index.calculus.table.labels[: index.stored_labels]

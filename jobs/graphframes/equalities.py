@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import Base
-from abox_ops.elements.partition import Grouping, grouping
+from abox_ops.elements.partition import StoredPartition, grouping
 from jobs.graphframes.components import components
 from jobs.graphframes.frames import collected, frame, rows_of
 from jobs.graphframes.rules import Rules, label_of
@@ -15,7 +15,7 @@ from shiq.columns.arrays import Ints
 from shiq.columns.rows import SAME
 
 
-def asserted_equal(spark: SparkSession, base: Base) -> Grouping:
+def asserted_equal(spark: SparkSession, base: Base) -> StoredPartition:
     """The individuals of ``base`` by asserted equality."""
     pairs = base.table("pairs")
     none = np.zeros(0, np.int64)

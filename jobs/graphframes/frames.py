@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import LessTable, StoreBase
-from abox_ops.elements.partition import Grouping
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.partition import StoredPartition
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import ElementLabels
 from jobs.store.table import ParquetTable
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, concatenate, is_in
@@ -70,7 +70,7 @@ def scanned(table: Table, columns: Sequence[str]) -> Columns:
     return concatenate(parts, dict.fromkeys(columns, none))
 
 
-def role_assertions(spark: SparkSession, whole: Whole) -> DataFrame:
+def role_assertions(spark: SparkSession, whole: UnionView) -> DataFrame:
     """Every role assertion of A ∪ A⁺ once: src, dst (nodes), role (not inverted), inserted."""
     names = ("node", "neighbour", "role")
     inserted: ArrayTable = whole.inserted["half_edges"]
@@ -83,7 +83,7 @@ def role_assertions(spark: SparkSession, whole: Whole) -> DataFrame:
     return rows.filter("role % 2 = 0").withColumnsRenamed({"node": "src", "neighbour": "dst"})
 
 
-def nodes(spark: SparkSession, whole: Whole) -> DataFrame:
+def nodes(spark: SparkSession, whole: UnionView) -> DataFrame:
     """Every node of A: id."""
     base = whole.base
     if isinstance(base, StoreBase):
@@ -94,24 +94,24 @@ def nodes(spark: SparkSession, whole: Whole) -> DataFrame:
 def labelled(spark: SparkSession, labels: ElementLabels) -> DataFrame:
     """(id, label) of every element."""
     rows = rows_of(spark, labels.table, ("element", "label")).withColumnRenamed("element", "id")
-    element, label = labels.restated
+    element, label = labels.overrides
     if not len(element):
         return rows
     others = frame(spark, {"id": element, "label": label})
     return rows.join(F.broadcast(others.select("id")), "id", "left_anti").unionByName(others)
 
 
-def members(groups: Grouping) -> tuple[Ints, Ints]:
+def members(groups: StoredPartition) -> tuple[Ints, Ints]:
     """(member, group) of ``groups``; some that are alone may be among them."""
     rows = scanned(groups.by_member, ("member", "group")) if len(groups) else {}
     if not rows:
-        return groups.restated
-    member, group = groups.restated
+        return groups.overrides
+    member, group = groups.overrides
     stays = ~is_in(rows["member"], member)
     return np.concatenate([rows["member"][stays], member]), np.concatenate([rows["group"][stays], group])
 
 
-def named(spark: SparkSession, groups: Grouping) -> DataFrame | None:
+def named(spark: SparkSession, groups: StoredPartition) -> DataFrame | None:
     """(member, name) of ``groups``; None if there is none."""
     member, name = members(groups)
     return frame(spark, {"member": member, "name": name}) if len(member) else None

@@ -13,7 +13,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import Label, join
@@ -79,7 +79,13 @@ class RemedyRules:
 
 
 def published(
-    spark: SparkSession, index: Index, tbox: SimplifiedTBox, calculus: Calculus, whole: Whole, roles: RoleBox, touched: Touched
+    spark: SparkSession,
+    index: Index,
+    tbox: SimplifiedTBox,
+    calculus: Calculus,
+    whole: UnionView,
+    roles: RoleBox,
+    touched: Touched,
 ) -> tuple[Closed, list[tuple[int, str, bool]]]:
     """The closure by element, and its remedies (element, name, positive). See `abox_ops.published.reference`."""
     box = tbox.definition4_clauses.roles
@@ -105,7 +111,7 @@ def _swapped(column: str) -> Any:
     return F.col(column).alias("src" if column == "dst" else "dst")
 
 
-def _world(spark: SparkSession, index: Index, whole: Whole, roles: RoleBox, calculus: Calculus) -> World:
+def _world(spark: SparkSession, index: Index, whole: UnionView, roles: RoleBox, calculus: Calculus) -> World:
     vertices = renamed(nodes(spark, whole), named(spark, index.same), "id").distinct().withColumn("old", F.lit(NOTHING_TOLD))
     return World(spark, whole, roles, calculus, index.same, vertices, all_said=True, by_data=False)
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.partition import Grouping
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.partition import StoredPartition
+from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.columns import Calculus, distinct_values
 from abox_ops.labels.numbered import EMPTY_ID
 from jobs.graphframes.components import components
@@ -38,10 +38,10 @@ class World:
     def __init__(
         self,
         spark: SparkSession,
-        whole: Whole,
+        whole: UnionView,
         roles: RoleBox,
         calculus: Calculus,
-        equal: Grouping,
+        equal: StoredPartition,
         vertices: DataFrame,
         *,
         all_said: bool,

@@ -30,7 +30,7 @@ from jobs.spark.kernel import DDL as RECORDS
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
 from jobs.spark.reasoners import Asking
-from jobs.spark.rounds import grouped, meeting, range_width, united
+from jobs.spark.rounds import conflicting, grouped, range_width, united
 from jobs.spark.worker import StoreKey
 from shiq.columns.names import Names
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
@@ -132,7 +132,7 @@ class Batch:
             summaries |= new_summaries
             clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
             closed = Closed(joint, tuple(parts), summaries, clauses, rounds, rows_read)
-            pairs = meeting(closed.records) if several else []
+            pairs = conflicting(closed.records) if several else []
             if not pairs:
                 return closed
             new = united(joint, pairs)

@@ -8,13 +8,13 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.columns import Calculus
 from shiq.columns.arrays import Ints
 from shiq.columns.hashes import term_hash
 
 
-def element_names(graph: Graph, whole: Whole) -> Ints:
+def element_names(graph: Graph, whole: UnionView) -> Ints:
     """By number of ``graph``: what names the element in every task: its number in the store, or a hash of a fresh individual's
     name, with the lowest negative numbers (two that share one are only run together)."""
     ids = graph.key.copy()
@@ -25,7 +25,7 @@ def element_names(graph: Graph, whole: Whole) -> Ints:
     return ids
 
 
-def counted_ends(calculus: Calculus, whole: Whole) -> Ints:
+def counted_ends(calculus: Calculus, whole: UnionView) -> Ints:
     """The nodes of inserted assertions that a ≤n can count."""
     edges, data = whole.inserted["half_edges"].columns, whole.inserted["data_assertions"].columns
     counted = calculus.among(edges["role"], counted_roles(calculus)) if len(edges["node"]) else np.zeros(0, np.bool_)

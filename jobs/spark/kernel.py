@@ -1,34 +1,35 @@
 """One group of insertions against the store, in one task: the closure kernel of the engine `local`, and what it rested on.
 
 *Speculate, certify, merge.* Groups are run as if each were the whole batch. Beside its result a run tells which elements (of A,
-or fresh) it *consulted* and which it *changed*, and groups of which one consulted what another changed are run again as one.
+or fresh) it *read* and which it *wrote*, and groups of which one read what another wrote are run again as one.
 
 A run of `abox_ops.clausal.columns` is a sequence of rounds (told⁺, merge classes, I), each a function of the state before it; I
 is kept from round to round, and a round that changes nothing is the last. Every value that a round reads, it reads at an element
 that its graph has located: label, quotient and merge class, members, rows of the base and of the insertions.
 
-* consulted(g): all elements that the graph of g has located at the end.
-* changed(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, those whose merge class was in any
+* read_set(g): all elements that the graph of g has located at the end.
+* write_set(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, those whose merge class was in
+any
   round not that of A, the ends of inserted role assertions that some ≤n can count, and the subjects of inserted data assertions
   that some ≤n can count.
 
-**Proposition.** If consulted(g) ∩ changed(h) = ∅ for all g ≠ h, the joint run gives in every round the union of what the runs of
+**Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the joint run gives in every round the union of what the runs of
 the groups give (a run that has ended goes on with its last round).
 
 *Proof*, by induction over the steps. Labels and I only grow within a run, and elements whose merge class was other than in A in
-any round are in changed. So at each step an element outside changed(h) has under h the state that it has in A. What is left are
+any round are in changed. So at each step an element outside write_set(h) has under h the state that it has in A. What is left are
 insertions of h that a step of g could see in the rows of an element:
 (i) A class assertion, sameAs, inequality, negative or complex assertion makes its individuals fresh, changed or members of I,
 or is told already and changes nothing. A data assertion is read as a label, or counted (both in changed), or always kept (its
 subject is in I then). A negative assertion elsewhere makes g see no more: it concerns pairs of merge classes that hold its
 ends.
-(ii) A role assertion R(a, x) matters to g as one to count: then a and x are in changed(h). Or as one along which literals are
-sent, or that I crosses, because one end, say a, is active or in I under g. Then a is in consulted(g). Since h touches a and x,
-they are in consulted(h): under g they have their labels of A, and are not in I. So a row that sends something, or is crossed,
-does so because of what h made of x or a, and under h as well, since both are active there; but then a would be in changed(h).
-Elements that g pulled in and h touched would be in changed(g) ∩ consulted(h), so pulled_in is additive. The sets I are
-disjoint, and so are their rows and modules; a kept role assertion from I of g to I of h would have its end in consulted(g) ∩
-changed(h). ∎
+(ii) A role assertion R(a, x) matters to g as one to count: then a and x are in write_set(h). Or as one along which literals are
+sent, or that I crosses, because one end, say a, is active or in I under g. Then a is in read_set(g). Since h touches a and x,
+they are in read_set(h): under g they have their labels of A, and are not in I. So a row that sends something, or is crossed,
+does so because of what h made of x or a, and under h as well, since both are active there; but then a would be in write_set(h).
+Elements that g pulled in and h touched would be in write_set(g) ∩ read_set(h), so pulled_in is additive. The sets I are
+disjoint, and so are their rows and modules; a kept role assertion from I of g to I of h would have its end in read_set(g) ∩
+write_set(h). ∎
 
 What changes the vocabulary for all (class names that are new, properties) is told to every task. Insertions whose effect
 is not tied to elements (definitions of complex assertions, negative data assertions, deletions), and the criteria
@@ -72,7 +73,7 @@ from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
 
 #: What a task's records are about.
-SUMMARY, CLAUSES, CONSULTED, CHANGED, SHAPE, DRAWN = "summary", "clauses", "consulted", "changed", "shape", "drawn"
+SUMMARY, CLAUSES, READ, WRITTEN, SHAPE, DRAWN = "summary", "clauses", "read", "written", "shape", "drawn"
 SCHEMA = pa.schema(
     [
         ("joint", pa.int64()),
@@ -140,8 +141,8 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
     if facts and changed is not None:
         graph = add_set.found.graph
         ids = element_names(graph, add_set.whole)
-        parts.append(_records(joint, CONSULTED, ids=unique(ids)))
-        parts.append(_records(joint, CHANGED, ids=unique(ids[changed])))
+        parts.append(_records(joint, READ, ids=unique(ids)))
+        parts.append(_records(joint, WRITTEN, ids=unique(ids[changed])))
     return pa.concat_tables(parts)
 
 
@@ -251,7 +252,7 @@ def insert(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], p
     add_set = LocalAddSet(calculus, index, whole, kb.roles, watched.run())
     # Counting what is kept looks at the far ends of inequalities too: they are consulted.
     _ = add_set.size
-    return add_set, watched.changed(add_set.found)
+    return add_set, watched.write_set(add_set.found)
 
 
 class Watched(Clausal):
@@ -268,7 +269,7 @@ class Watched(Clausal):
             found[: len(self._reclassed)] |= self._reclassed
             self._reclassed = found
 
-    def changed(self, found: Found) -> Bools:
+    def write_set(self, found: Found) -> Bools:
         """By number: whether it is in changed, as the module says."""
         graph = self.graph
         flags = np.zeros(len(graph), np.bool_)

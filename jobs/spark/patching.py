@@ -1,29 +1,29 @@
 """One group of insertions under the criterion `model`, in one task: the patch of the engine `local`, and what it rested on.
 
 *Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, modules decided on the
-way, and groups of which one consulted what the other changed are patched again as one. The executors read N from the store.
+way, and groups of which one read what the other wrote are patched again as one. The executors read N from the store.
 
-* consulted(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
+* read_set(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
   changes there, it may send on.
-* changed(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
+* write_set(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
   assertions that some ≤n can count or an axiom or negative assertion of THEORY.md 2.6 can see, and the subjects of inserted data
   assertions that some ≤n can count.
 
-**Proposition.** If consulted(g) ∩ changed(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of the
-groups give.
+**Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of
+the groups give.
 
 *Proof.* A patch (THEORY.md 3.2 to 3.4) is a sequence of steps (closing, asking, widening), each a function of I, the plain and
 the refuted elements, all of which only grow. In the joint patch a group may have to wait, since coverage is looked at, and
 modules are asked, when nothing else changes anywhere; but a step that finds nothing to do finds nothing when it is repeated. So
 it is enough that a step sees at its elements what it sees when the group runs alone. told_N, the classes and the modules of the
-certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in changed(g): under
-g it has its label of A, is outside I, and not new; and if g consults x, it is not in changed(h) either. What is left are the rows
-of h at x, of which g reads:
+certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in write_set(g):
+under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h) either. What is left are
+the rows of h at x, of which g reads:
 (i) messages along R(x, y): they arise under h as well, and would change x or y there, as in `jobs.spark.kernel`;
 (ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
-changed(h) then;
+write_set(h) then;
 (iii) what else is asserted of a pair about which g inserts something (2.6): it matters only if an axiom or a negative assertion
-can see it, and then x is in changed(h).
+can see it, and then x is in write_set(h).
 The sets I are disjoint, and so are their rows and modules. ∎
 """
 
@@ -62,7 +62,7 @@ def patch(
     # Counting what is kept looks at the far ends of inequalities too: they are consulted.
     _ = add_set.size
     assert add_set.patch is not None
-    return add_set, answers, changed(add_set.patch)
+    return add_set, answers, write_set(add_set.patch)
 
 
 def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:
@@ -70,7 +70,7 @@ def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:
     return decided_in_time(decider, plan.asking.seconds)
 
 
-def changed(patch: Patch) -> Bools:
+def write_set(patch: Patch) -> Bools:
     """By number: whether it is in changed, as the module says."""
     graph = patch.graph
     ends = graph.locate_nodes(np.concatenate([counted_ends(patch.calculus, graph.whole), seen_ends(patch)]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.elements.base import Base, OverBase
-from abox_ops.elements.union_view import Whole, batch_of, split
+from abox_ops.elements.union_view import UnionView, batch_of, split
 from abox_ops.index.columns import Extra, Index
 from abox_ops.labels.columns import Calculus
 from abox_ops.local import LocalKnowledgeBase
@@ -51,7 +51,7 @@ class Primed(OverBase):
         return np.fromiter((self.known[term] for term in terms), np.int64, len(terms))
 
 
-def whole_of(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[Whole, Calculus]:
+def whole_of(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[UnionView, Calculus]:
     """``insertions`` beside the base, and the calculus, with the vocabulary of the whole batch. ``known``: nodes of
     individuals."""
     stored = kb.base
@@ -60,7 +60,7 @@ def whole_of(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int],
     base: Base = Primed(stored, known)
     batch = batch_of(base, insertions, names)
     _, lacked = split(base, batch)
-    whole = Whole(base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+    whole = UnionView(base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
     as_before = simplified is kb.index.simplified and names.sizes() == stored.names.sizes()
     return whole, kb.index.calculus if as_before else _calculus(kb.index, simplified, names, plan)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.kernel import CHANGED, CONSULTED
+from jobs.spark.kernel import READ, WRITTEN
 from jobs.spark.rows import ROLE
 
 #: Ids of one group, unless that would be more than `MOST_GROUPS` groups.
@@ -42,10 +42,10 @@ def grouped(rows: DataFrame, width: int, groups: int) -> DataFrame:
     return placed.withColumn("group", group).drop("fresh", "name", "beside")
 
 
-def meeting(records: DataFrame) -> list[tuple[int, int]]:
-    """The pairs of groups of which one consulted what the other changed."""
-    consulted = records.where(F.col("what") == CONSULTED).select("id", F.col("joint").alias("first"))
-    changed = records.where(F.col("what") == CHANGED).select("id", F.col("joint").alias("second"))
+def conflicting(records: DataFrame) -> list[tuple[int, int]]:
+    """The pairs of groups of which one read what the other wrote."""
+    consulted = records.where(F.col("what") == READ).select("id", F.col("joint").alias("first"))
+    changed = records.where(F.col("what") == WRITTEN).select("id", F.col("joint").alias("second"))
     pairs = consulted.join(changed, "id").where(F.col("first") != F.col("second"))
     ends = F.least("first", "second").alias("a"), F.greatest("first", "second").alias("b")
     return [(row.a, row.b) for row in pairs.select(*ends).distinct().collect()]

@@ -15,12 +15,12 @@ import numpy as np
 from abox_ops.clausal.columns import Clausal
 from abox_ops.elements.base import FRESH, LessBase
 from abox_ops.elements.partition import components, of_several
-from abox_ops.elements.union_view import Whole
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import Label
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.columns import Patch
-from abox_ops.patch.renewal import Renamed, Renewal, renewed
+from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, unique, without
 from shiq.columns.names import Names
@@ -42,7 +42,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Growth:
+class SnapshotDelta:
     """The way from one snapshot to the next. ``added`` and ``removed``: rows by table, in the store's numbers, in the columns
     that identify them. The values of new numbers, which follow on those of the store: ``terms``, ``literals``,
     ``complex``, ``labels``. ``vanished``: nodes that nothing mentions any more. ``names``: all, the stored ones first."""
@@ -59,9 +59,9 @@ class Growth:
     negated_properties: frozenset[str]
 
 
-def growth(
+def snapshot_delta(
     stored: LocalKnowledgeBase, insertions: ABox, deletions: ABox, free: Numbers, patch: Patch | None = None
-) -> Growth | None:
+) -> SnapshotDelta | None:
     """What a batch changes in the store that ``stored`` was opened from; the deletions come first. ``patch``: by which the batch
     was accepted, if it was.
 
@@ -85,7 +85,7 @@ def growth(
 
 
 class _Growth:
-    def __init__(self, old: Index, index: Index, whole: Whole, closure: Clausal, free: Numbers, patch: Patch | None) -> None:
+    def __init__(self, old: Index, index: Index, whole: UnionView, closure: Clausal, free: Numbers, patch: Patch | None) -> None:
         self.patch = patch
         self.old, self.index, self.whole, self.closure, self.free = old, index, whole, closure, free
         self.graph = closure.graph
@@ -94,7 +94,7 @@ class _Growth:
         self.vanished = base.vanished if isinstance(base, LessBase) else _NONE
         self.gone = base.removed if isinstance(base, LessBase) else {}
 
-    def found(self) -> Growth:
+    def found(self) -> SnapshotDelta:
         graph = self.graph
         graph.expand(graph.elements_of(self.index.detached))
         added = {name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()}
@@ -123,7 +123,7 @@ class _Growth:
             added |= renewal.added
             removed |= renewal.removed
         touched = self.closure.touched
-        return Growth(
+        return SnapshotDelta(
             added,
             removed,
             self.whole.batch.terms,
@@ -172,7 +172,7 @@ class _Growth:
         key, example = np.unique(self.index.equal.of(self.node[left]), return_index=True)
         into = self._stored(self.name[self.element[left[example]]])
         gone = keys[~is_in(keys, names)]
-        renamed = Renamed(names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node)
+        renamed = ElementRenames(names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node)
         return renewed(self.patch, self.calculus, renamed)
 
     def _elements(self, renewal: Renewal | None) -> tuple[list[Label], tuple[Columns, Columns]]:

@@ -135,7 +135,7 @@ def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Whole lines, a few hundred at a time, without the last newline."""
+    """UnionView lines, a few hundred at a time, without the last newline."""
     rest: list[bytes] = []
     length = 0
     while data := stream.read(BLOCK_BYTES):

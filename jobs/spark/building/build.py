@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from abox_ops.elements.columns import NameLiteral
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.partition import Grouping, grouping
+from abox_ops.elements.partition import StoredPartition, grouping
 from abox_ops.index.columns import Extra, negated, vocabulary_of
 from abox_ops.labels.calculus import EMPTY, Label, clashes
 from abox_ops.labels.documents import clauses_hash, complex_text, label_rows
@@ -378,7 +378,7 @@ def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
     }
 
 
-def _by_id(told: Told) -> Grouping:
+def _by_id(told: Told) -> StoredPartition:
     return grouping(spread(told.member), spread(told.group))
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import StoreBase
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.partition import Grouping, grouping
+from abox_ops.elements.partition import StoredPartition, grouping
 from abox_ops.index.columns import ElementLabels, Index, alone
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.documents import read_labels
@@ -68,8 +68,8 @@ class Indexed:
         return base, index, role_box(self.rules.tbox.axioms)
 
 
-def _grouping(store: Store, name: str) -> Grouping:
-    return Grouping(store.table(name), store.table(f"{name}_members"))
+def _grouping(store: Store, name: str) -> StoredPartition:
+    return StoredPartition(store.table(name), store.table(f"{name}_members"))
 
 
 def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
@@ -97,7 +97,7 @@ class _Asked(Counts):
         first, second = (np.concatenate([np.zeros(0, np.int64), *(pair[k] for pair in found)]) for k in (0, 1))
         return self.graph.key[first], self.graph.key[second]
 
-    def close(self, first: Ints, second: Ints) -> Grouping:
+    def close(self, first: Ints, second: Ints) -> StoredPartition:
         """The classes that follow from first[i] and second[i] being in one."""
         numbers = self.graph.locate(first), self.graph.locate(second)
         self._sync()
@@ -110,7 +110,7 @@ class _Asked(Counts):
         return grouping(key, least[which])
 
 
-def merge_classes(session: SparkSession, ranges: Ranges, indexed: Indexed) -> Grouping:
+def merge_classes(session: SparkSession, ranges: Ranges, indexed: Indexed) -> StoredPartition:
     """The merge classes that have several elements."""
     calculus = indexed.rules.calculus()
     nothing = np.zeros(0, np.int64)
@@ -138,7 +138,7 @@ def _overfull(i: int, *, ranges: Ranges, indexed: Indexed) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def grouping_tables(name: str, found: Grouping) -> dict[str, Columns]:
+def grouping_tables(name: str, found: StoredPartition) -> dict[str, Columns]:
     """The columns of a grouping's two tables."""
     by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
     return {name: by_member, f"{name}_members": by_group}

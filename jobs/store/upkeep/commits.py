@@ -45,7 +45,7 @@ from jobs.store.schema import (
     key_of,
     write_table,
 )
-from jobs.store.snapshot_delta import Growth, Numbers, growth
+from jobs.store.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
 from jobs.store.snapshots import keep
 from jobs.store.upkeep.build import write_store
 from jobs.store.verify import verify_lookup
@@ -96,7 +96,7 @@ def commit(
         kept = _asides(store, insertions, deletions, asides)
         leftovers = store.data_leftovers if leftovers is None else leftovers
         free = _free(store)
-        grown = growth(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
+        grown = snapshot_delta(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
@@ -156,7 +156,7 @@ def _free(store: Store) -> Numbers:
 
 def _written(
     store: Store,
-    grown: Growth,
+    grown: SnapshotDelta,
     free: Numbers,
     certificate: Certificate | None,
     asides: tuple[Aside, ...],
@@ -221,7 +221,7 @@ def _written(
     return open_store(store.path)
 
 
-def _new_names(store: Store, grown: Growth) -> Columns:
+def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
     kinds = {
         KIND_CLASS: (store.classes, grown.names.classes.values),
         KIND_OBJECT_PROPERTY: (store.object_properties, grown.names.object_properties.values),
@@ -235,7 +235,7 @@ def _new_names(store: Store, grown: Growth) -> Columns:
     }
 
 
-def _facts(old: Manifest, grown: Growth, free: Numbers) -> dict[str, Any]:
+def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]:
     """The counts of the next snapshot, |A| among them."""
 
     def more(table: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from abox_ops.elements.base import ArrayBase, array_base
-from abox_ops.elements.partition import Grouping
+from abox_ops.elements.partition import StoredPartition
 from abox_ops.index.columns import Index
 from abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
 from abox_ops.patch.outside_columns import OutsideCompletion
@@ -121,7 +121,7 @@ def index_tables(index: Index, completion: OutsideCompletion | None = None) -> d
     labels, number = labels_in_order(index.calculus.table.labels, used)
     tables: dict[str, Columns] = {name: {**table, "label": number[table["label"]]} for name, table in rows.items()}
     tables["labels"] = label_rows(labels)
-    groupings: dict[str, Grouping] = {name: getattr(index, name) for name in GROUPINGS}
+    groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
     if completion:
         groupings |= {"outside": completion.classes, "certified": completion.modules}
     for name, groups in groupings.items():
