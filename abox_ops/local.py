@@ -19,7 +19,7 @@ from itertools import islice
 
 import numpy as np
 
-from abox_ops.clausal.columns import Clausal, Found
+from abox_ops.clausal.columns import Clausal
 from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView, batch_of, split
@@ -30,6 +30,7 @@ from abox_ops.index.deletion import index_without
 from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.certificate_columns import Certified, certified
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion

@@ -9,9 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from abox_ops.clausal.columns import Found
-from abox_ops.clausal.kept import kept_assertions
-from abox_ops.clausal.reference import Closure
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import flags
 from abox_ops.elements.partition import components
@@ -22,6 +19,8 @@ from abox_ops.engine import NamedModule
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
+from abox_ops.modules.add_set import Closure, kept_assertions
+from abox_ops.modules.add_set_columns import Found
 from abox_ops.modules.components import Kept
 from abox_ops.modules.named import NamedModules
 from abox_ops.patch.columns import Patch
@@ -279,7 +278,7 @@ class LocalAddSet:
         return [remedy for remedy in self.found.remedies if remedy not in asserted]
 
     def kept(self) -> Iterator[owl.Assertion]:
-        """See `abox_ops.clausal.kept.kept_assertions`."""
+        """See `abox_ops.modules.add_set.kept_assertions`."""
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
         graph.gather(others)

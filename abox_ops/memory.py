@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from abox_ops.clausal.kept import kept_assertions
-from abox_ops.clausal.reference import Closure, clausal, told_labels
+from abox_ops.clausal.reference import clausal
 from abox_ops.elements.base import StoredSnapshot
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
@@ -15,6 +14,7 @@ from abox_ops.elements.vocabulary import name_of, vocabulary
 from abox_ops.engine import CRITERIA, Certain, Decide, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace
 from abox_ops.labels.data import DataView
+from abox_ops.modules.add_set import Closure, kept_assertions
 from abox_ops.modules.components import modules
 from abox_ops.patch.certificate import certified_completion
 from abox_ops.patch.outside import OutsideCompletion
@@ -22,6 +22,7 @@ from abox_ops.patch.reference import Patch, Patching
 from abox_ops.patch.widening import patched
 from abox_ops.published.everything import everything
 from abox_ops.published.reference import definition7
+from abox_ops.told.reference import told_labels
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory

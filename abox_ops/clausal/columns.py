@@ -7,42 +7,18 @@ combination of labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from abox_ops.clausal.open_assertions import OpenAssertions
 from abox_ops.counting.columns import Counts
-from abox_ops.elements.columns import Graph, flag_of, flags, longer
-from abox_ops.elements.pulled_in import ROLES, PulledIn, code_of
+from abox_ops.elements.columns import flag_of, flags, longer
+from abox_ops.elements.pulled_in import ROLES, code_of
 from abox_ops.labels.numbered import Bools
+from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.told.columns import combine, saturate
-from shiq.columns.arrays import Columns, Ints, distinct, unique
+from shiq.columns.arrays import Ints, distinct, unique
 
 _NONE = np.zeros(0, np.int64)
-
-
-@dataclass
-class Found:
-    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
-
-    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
-    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
-    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
-    elements are there, under the criteria `clausal` and `model`.
-    """
-
-    graph: Graph
-    seen: Ints
-    labelled: Bools
-    labels: Ints
-    kept_labels: Ints
-    touched: Ints
-    contradictory: Ints
-    edges: Columns
-    data: Columns
-    remedies: list[tuple[int, str, bool]] = field(default_factory=list)
-    pulled_in: PulledIn = field(default_factory=PulledIn)
 
 
 class Clausal(OpenAssertions):

@@ -7,7 +7,6 @@ that with A⁺. It decides which elements the check must see (I), and what of th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import ElementGraph
@@ -16,32 +15,12 @@ from abox_ops.labels.data import DataView
 from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.seen import below, seen_roles
+from abox_ops.modules.add_set import Closure
 from abox_ops.modules.components import Kept
 from abox_ops.told.reference import saturate
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.roles import Role, role_of
-
-
-@dataclass(frozen=True)
-class Closure:
-    """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺; ``contradictory``: elements of I whose
-    label clashes; ``kept``: A_add without them;
-    ``remedies``: (element, name, positive) that stand for role assertions which were dropped (definition7)."""
-
-    seen: frozenset[str]
-    labels: dict[str, Label]
-    touched: frozenset[str]
-    contradictory: frozenset[str]
-    kept: Kept
-    remedies: frozenset[tuple[str, str, bool]] = field(default=frozenset())
-
-
-def told_labels(space: LabelSpace, data: DataView, graph: ElementGraph) -> dict[str, Label]:
-    """told of every element of ``graph``; entailed equalities become part of ``graph.elements``."""
-    labels = dict.fromkeys(graph.names(), EMPTY)
-    saturate(space, data, graph, labels)
-    return labels
 
 
 def clausal(

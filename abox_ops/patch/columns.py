@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from abox_ops.clausal.columns import Found
-from abox_ops.clausal.open_assertions import OpenAssertions
 from abox_ops.counting.fine_columns import CountingView, FineCounts
 from abox_ops.counting.remembered import Remembered
 from abox_ops.elements.columns import Graph, flag_of, flags, longer
@@ -23,6 +21,8 @@ from abox_ops.labels.calculus import clashes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
 from abox_ops.labels.seen import is_violated
+from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.told.columns import combine, saturate

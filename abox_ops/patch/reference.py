@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from abox_ops.clausal.reference import Closure
 from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph, SettledGraph
 from abox_ops.engine import Certain, NamedModule, unheard
@@ -21,6 +20,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
+from abox_ops.modules.add_set import Closure
 from abox_ops.modules.components import Kept, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion

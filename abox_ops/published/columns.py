@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from abox_ops.clausal.columns import Found
-from abox_ops.clausal.open_assertions import data_rows
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import Touched
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.labels.seen import below, seen_roles
+from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.open_assertions import data_rows
 from abox_ops.published.parts import m_part, u_part
 from abox_ops.published.remedy import Remedy, remedies
 from abox_ops.told.columns import asserted_labels

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from abox_ops.clausal.reference import Closure
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import clashes, contradiction
+from abox_ops.modules.add_set import Closure
 from abox_ops.modules.components import Kept
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox

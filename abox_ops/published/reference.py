@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from abox_ops.clausal.reference import Closure
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, clashes, contradiction, join
 from abox_ops.labels.seen import below, seen_roles
+from abox_ops.modules.add_set import Closure
 from abox_ops.modules.components import Kept
 from abox_ops.published.parts import m_part, u_part
 from abox_ops.published.remedy import Remedy, remedies

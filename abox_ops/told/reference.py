@@ -14,6 +14,13 @@ from abox_ops.labels.data import DataView
 from shiq.roles import Role
 
 
+def told_labels(space: LabelSpace, data: DataView, graph: ElementGraph) -> dict[str, Label]:
+    """told of every element of ``graph``; entailed equalities become part of ``graph.elements``."""
+    labels = dict.fromkeys(graph.names(), EMPTY)
+    saturate(space, data, graph, labels)
+    return labels
+
+
 def saturate(
     space: LabelSpace,
     data: DataView,

@@ -15,7 +15,6 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.clausal.columns import Found
 from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.union_view import UnionView
@@ -26,6 +25,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import everything
@@ -160,7 +160,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
 
 
 def _found(closed: Closed, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
-    """``closed`` in the columns of `abox_ops.clausal.columns.Found`; ``graph`` meets the elements of A_add for that."""
+    """``closed`` in the columns of `abox_ops.modules.add_set_columns.Found`; ``graph`` meets the elements of A_add for that."""
     node, name = closed.classes
     wanted = np.concatenate([closed.seen, closed.touched, np.array(list(closed.labels), np.int64), touched.nodes])
     graph.locate_nodes(unique(wanted))

@@ -50,7 +50,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from abox_ops.clausal.columns import Clausal, Found
+from abox_ops.clausal.columns import Clausal
 from abox_ops.conflicts.identities import Identity, identities
 from abox_ops.counting.columns import Counts
 from abox_ops.elements.columns import Graph
@@ -59,6 +59,7 @@ from abox_ops.index.touched import touched_by
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.add_set_columns import Found
 from abox_ops.modules.shapes import Shape, Shapes
 from jobs.spark.auditing import is_drawn
 from jobs.spark.facts import counted_ends, element_names

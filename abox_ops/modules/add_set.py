@@ -1,14 +1,30 @@
-"""A_add written back as assertions: what was kept of A ∪ A⁺, and the remedies (THEORY.md 2.4, |A_add|)."""
+"""A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies (THEORY.md 2.4, |A_add|)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from abox_ops.clausal.reference import Closure
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.quotient import Partition
+from abox_ops.labels.calculus import Label
+from abox_ops.modules.components import Kept
 from shiq import model as owl
 from shiq.roles import RoleBox, role_of
+
+
+@dataclass(frozen=True)
+class Closure:
+    """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺; ``contradictory``: elements of I whose
+    label clashes; ``kept``: A_add without them;
+    ``remedies``: (element, name, positive) that stand for role assertions which were dropped (definition7)."""
+
+    seen: frozenset[str]
+    labels: dict[str, Label]
+    touched: frozenset[str]
+    contradictory: frozenset[str]
+    kept: Kept
+    remedies: frozenset[tuple[str, str, bool]] = field(default=frozenset())
 
 
 def kept_assertions(
