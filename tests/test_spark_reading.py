@@ -41,6 +41,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.model_json import decode
+from shiq.packed import Packing
 from shiq.rdf import read_assertions
 from shiq.rdf.tables import line_of
 
@@ -118,6 +119,17 @@ def test_a_file_that_grew_is_refused(tmp_path: Path, store: StoreKey) -> None:
     rows = pa.Table.from_batches(list(read_split(Split(0, "b", str(path), "a0", 0, 5, 5), Vocabulary(KNOWN), store)))
     assert rows["kind"].to_pylist() == ["failure"]
     assert "an executor sees" in rows["o"][0].as_py()
+
+
+def test_an_archive_cut_short_is_refused_after_a_broken_line_too(tmp_path: Path, store: StoreKey) -> None:
+    path, dice = tmp_path / "batch.nt.gz", random.Random(3)
+    lines = ["<urn:broken>", *(f"<urn:{dice.random()}> <urn:knows> <urn:{dice.random()}> ." for _ in range(5000))]
+    packed = gzip.compress("\n".join(lines).encode())[:-20]
+    path.write_bytes(packed)
+    split = Split(0, "b", str(path), "a0", 0, len(packed), len(packed), Packing.GZIP)
+    rows = pa.Table.from_batches(list(read_split(split, Vocabulary(KNOWN), store)))
+    assert rows["kind"].to_pylist() == ["failure"]
+    assert "broken gzip" in rows["o"][0].as_py()
 
 
 def test_individuals_are_looked_up(tmp_path: Path, store: StoreKey) -> None:

@@ -92,11 +92,7 @@ def read_split(split: Split, vocabulary: Vocabulary, store: StoreKey) -> Iterato
     try:
         with _opened(split) as stream:
             counted = _Counted(stream)
-            try:
-                read_lines(cast(BinaryIO, counted), triples, split.scope, rejects, quads=split.quads)
-            except InputError:
-                if not rejects.total:
-                    raise
+            read_lines(cast(BinaryIO, counted), triples, split.scope, rejects, quads=split.quads, part=True)
             report.lines = counted.lines
     except (InputError, OSError) as error:
         told = error if isinstance(error, InputError) else InputError(f"{split.name} cannot be read: {error.strerror or error}")
@@ -200,12 +196,8 @@ def read_rows(
         lines = [line_of(*row) for row in terms]
         triples, rejects, report = Triples(), Rejects(source.name), Report(source.number)
         triples.begin(source.name)
-        try:
-            data = "\n".join(lines).encode("utf-8", "surrogatepass")
-            read_lines(io.BytesIO(data), triples, source.scope, rejects, quads=True)
-        except InputError:
-            if not rejects.total:
-                raise
+        data = "\n".join(lines).encode("utf-8", "surrogatepass")
+        read_lines(io.BytesIO(data), triples, source.scope, rejects, quads=True, part=True)
         name_problems(rejects, terms)
         place = _Place(keys, source.numbers(batch))
         yield from _resolved(triples, rejects, report, vocabulary, store, place)

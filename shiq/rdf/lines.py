@@ -61,9 +61,10 @@ def read_lines(
     progress: Callable[[str, int], None] | None = None,
     *,
     quads: bool = False,
+    part: bool = False,
 ) -> None:
     """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``, and everything else is still
-    read.
+    read. ``part``: these are some lines of a source, and whether it is N-Triples at all is for the caller to say.
 
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
@@ -89,7 +90,7 @@ def read_lines(
         number += count
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
-    if rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
+    if not part and rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
         syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
             f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.shown[0].message})",

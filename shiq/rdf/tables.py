@@ -60,12 +60,8 @@ def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Re
     terms = list(zip(*map(_texts, rows[:4])))
     lines = [line_of(*row) for row in terms]
     begun, bad = len(triples), Rejects(rejects.source)
-    try:
-        # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
-        read_lines(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, scope, bad, quads=True)
-    except InputError:
-        if not bad.total:
-            raise
+    # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
+    read_lines(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, scope, bad, quads=True, part=True)
     for row in range(begun, len(triples)):
         at = triples.line[row] - 1
         triples.line[row] = numbers[at]

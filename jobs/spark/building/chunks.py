@@ -187,9 +187,8 @@ def judge(chunk: Chunk, judging: Judging, root: str, aside: bool = False, gone: 
     try:
         _read(chunk, triples, rejects)
     except InputError as error:
-        if not rejects.total or rejects.unsure < rejects.total:
-            summary.error = error.message, error.remedy
-            return summary
+        summary.error = error.message, error.remedy
+        return summary
     summary.rejected, summary.unsure, summary.triples = rejects.total, rejects.unsure, len(triples)
     summary.rejects = [_moved(leftover, chunk.line) for leftover in rejects.shown]
     triples.line = (
@@ -229,7 +228,7 @@ def _read(chunk: Chunk, triples: Triples, rejects: Rejects) -> None:
         data = file.read(chunk.end - chunk.start)
     if chunk.line == 0 and chunk.start == 0:
         data = data.removeprefix(b"\xef\xbb\xbf")
-    read_lines(io.BytesIO(data.removesuffix(b"\n")), triples, chunk.scope, rejects, quads=chunk.quads)
+    read_lines(io.BytesIO(data.removesuffix(b"\n")), triples, chunk.scope, rejects, quads=chunk.quads, part=True)
 
 
 def _moved(leftover: Leftover, lines: int) -> Leftover:
