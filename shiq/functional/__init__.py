@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shiq.functional.reader import Document, parse_functional, read_document
+    from shiq.functional.document import Document
+    from shiq.functional.reader import parse_functional, read_document
     from shiq.functional.writer import axiom_text, ontology_text
 
 __all__ = ["Document", "axiom_text", "ontology_text", "parse_functional", "read_document"]

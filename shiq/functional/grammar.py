@@ -1,6 +1,5 @@
 """The constructs of functional-style syntax: how a keyword and its arguments become a model value.
 
-Position gives an IRI its kind (class, property, datatype, individual), so nothing here depends on declarations.
 Source: OWL 2 structural specification, sections 5 to 10 and appendix "Complete Grammar".
 """
 
@@ -9,228 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 from shiq import model as m
-from shiq.signature import is_reserved
-
-
-class Refused(Exception):
-    """A construct that gives no value; ``kind`` is one of `shiq.verdict.KINDS`."""
-
-    def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.kind = kind
-        self.hint = hint
-
-
-# --- what a reader hands over, beside model values -------------------------------------------------
-
-
-class Iri(str):
-    """An IRI whose kind is not known yet."""
-
-    __slots__ = ()
-
-
-class Blank(str):
-    """An anonymous individual, scoped."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Parentheses without a keyword, as in HasKey."""
-
-    members: tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """``Class(:A)`` and its like, inside a declaration."""
-
-    kind: str
-    iri: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    properties: tuple[m.ObjectPropertyExpression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    property: str
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationAxiom:
-    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties that it is about; ``subject``
-    and ``value``: of an assertion."""
-
-    properties: tuple[str, ...]
-    subject: str = ""
-    value: object = None
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    iri: str
-
-
-Item: TypeAlias = m.Axiom | tuple[m.Assertion, ...] | Entity | Annotation | AnnotationAxiom | Import
-
-
-# --- arguments --------------------------------------------------------------------------------------
-
-_EXPRESSIONS = (
-    m.ObjectIntersectionOf,
-    m.ObjectUnionOf,
-    m.ObjectComplementOf,
-    m.ObjectSomeValuesFrom,
-    m.ObjectAllValuesFrom,
-    m.ObjectMinCardinality,
-    m.ObjectMaxCardinality,
-    m.ObjectExactCardinality,
-    m.DataSomeValuesFrom,
-    m.DataAllValuesFrom,
-    m.DataHasValue,
-    m.DataMinCardinality,
-    m.DataMaxCardinality,
-    m.DataExactCardinality,
-    m.ObjectOneOf,
-    m.ObjectHasValue,
-    m.ObjectHasSelf,
+from shiq.functional.arguments import (
+    BUILT_IN,
+    Annotation,
+    AnnotationAxiom,
+    Chain,
+    Coercion,
+    Entity,
+    Group,
+    Import,
+    Refused,
+    annotation_value,
+    cardinality,
+    class_expression,
+    data_property,
+    data_range,
+    datatype,
+    declared_entity,
+    group_of,
+    individual,
+    literal,
+    named,
+    named_class,
+    object_property,
+    plain_iri,
+    role,
 )
-_RANGES = (m.DataIntersectionOf, m.DataUnionOf, m.DataComplementOf, m.DataOneOf, m.DatatypeRestriction)
-
-_BUILT_IN = {
-    "class": frozenset({m.OWL + "Thing", m.OWL + "Nothing"}),
-    "object property": frozenset({m.OWL + "topObjectProperty", m.OWL + "bottomObjectProperty"}),
-    "data property": frozenset({m.OWL + "topDataProperty", m.OWL + "bottomDataProperty"}),
-}
-
-# Datatypes that exist, though OWL 2 has no values for them.
-_UNREAD_DATATYPES = frozenset(
-    [m.XSD + name for name in ("QName", "NOTATION", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKENS")]
-    + [m.XSD + name for name in ("anyType", "anySimpleType", "anyAtomicType")]
-    + [m.RDF + name for name in ("HTML", "JSON", "dirLangString")]
-)
-
-
-def _shown(value: object) -> str:
-    return f"<{value}>" if isinstance(value, Iri) else repr(value) if isinstance(value, str | int) else type(value).__name__
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
-def _named(value: object, kind: str) -> str:
-    if not isinstance(value, Iri):
-        raise Refused(f"{_shown(value)} where {_a(kind)} is expected")
-    if is_reserved(value) and value not in _BUILT_IN[kind]:
-        near = get_close_matches(value, _BUILT_IN[kind], 1)
-        raise Refused(f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
-    return str(value)
-
-
-def named_class(value: object) -> m.Class:
-    return m.Class(_named(value, "class"))
-
-
-def class_expression(value: object) -> Any:
-    return value if isinstance(value, _EXPRESSIONS) else named_class(value)
-
-
-def object_property(value: object) -> m.ObjectProperty:
-    return m.ObjectProperty(_named(value, "object property"))
-
-
-def role(value: object) -> m.ObjectPropertyExpression:
-    return value if isinstance(value, m.ObjectInverseOf) else object_property(value)
-
-
-def data_property(value: object) -> m.DataProperty:
-    return m.DataProperty(_named(value, "data property"))
-
-
-def datatype(value: object) -> m.Datatype:
-    iri = _iri(value)
-    _refuse_misspelt(iri)
-    return m.Datatype(iri)
-
-
-def data_range(value: object) -> Any:
-    return value if isinstance(value, _RANGES) else datatype(value)
-
-
-def individual(value: object) -> str:
-    if not isinstance(value, Iri | Blank):
-        raise Refused(f"{_shown(value)} where an individual is expected")
-    return str(value)
-
-
-def literal(value: object) -> m.Literal:
-    if not isinstance(value, m.Literal):
-        raise Refused(f"{_shown(value)} where a literal is expected")
-    _refuse_misspelt(value.datatype)
-    return value
-
-
-def cardinality(value: object) -> int:
-    if not isinstance(value, int):
-        raise Refused(f"{_shown(value)} where a number is expected")
-    return value
-
-
-def _iri(value: object) -> str:
-    if not isinstance(value, Iri):
-        raise Refused(f"{_shown(value)} where an IRI is expected")
-    return str(value)
-
-
-@lru_cache(maxsize=256)
-def _refuse_misspelt(iri: str) -> None:
-    """Refuses a datatype that its reserved namespace does not have."""
-    if not is_reserved(iri):
-        return
-    from shiq.datatypes import KNOWN_FACETS, is_known
-
-    if not is_known(iri) and iri not in _UNREAD_DATATYPES:
-        near = get_close_matches(iri, KNOWN_FACETS, 1)
-        raise Refused(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
-
-
-def _annotation_value(value: object) -> object:
-    if not isinstance(value, Iri | Blank | m.Literal):
-        raise Refused(f"{_shown(value)} where an annotation value is expected")
-    return value
-
-
-def _entity(value: object) -> Entity:
-    if not isinstance(value, Entity):
-        raise Refused(f"{_shown(value)} where an entity such as Class(...) is expected")
-    return value
-
-
-def _group(member: Coercion) -> Coercion:
-    def coerce(value: object) -> tuple[Any, ...]:
-        if not isinstance(value, Group):
-            raise Refused(f"{_shown(value)} where a list in parentheses is expected")
-        return tuple(member(x) for x in value.members)
-
-    return coerce
-
-
-Coercion: TypeAlias = Callable[[object], Any]
-
-
-# --- rules ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -308,7 +115,7 @@ def _data_restriction(make: Callable[..., Any]) -> Rule:
 def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
     if len(rest) % 2:
         raise Refused("a facet without a value")
-    return m.DatatypeRestriction(base, tuple((_iri(f), literal(v)) for f, v in zip(rest[::2], rest[1::2])))
+    return m.DatatypeRestriction(base, tuple((plain_iri(f), literal(v)) for f, v in zip(rest[::2], rest[1::2])))
 
 
 def _object_assertion(make: Callable[..., Any]) -> Rule:
@@ -320,7 +127,7 @@ def _data_assertion(make: Callable[..., Any]) -> Rule:
 
 
 def _declared(kind: str) -> Rule:
-    return Rule(lambda name: Entity(kind, name), (lambda value: _named(value, kind) if kind in _BUILT_IN else _iri(value),))
+    return Rule(lambda name: Entity(kind, name), (lambda value: named(value, kind) if kind in BUILT_IN else plain_iri(value),))
 
 
 def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> Rule:
@@ -334,7 +141,7 @@ CONSTRUCTS: dict[str, Rule] = {
     "AnnotationProperty": _declared("annotation property"),
     "Datatype": _declared("datatype"),
     "NamedIndividual": _declared("individual"),
-    "Annotation": Rule(lambda property, _: Annotation(property), (_iri, _annotation_value), annotated=True),
+    "Annotation": Rule(lambda property, _: Annotation(property), (plain_iri, annotation_value), annotated=True),
     "ObjectInverseOf": Rule(m.ObjectInverseOf, (object_property,)),
     "ObjectPropertyChain": Rule(Chain, rest=role, least=2),
     "DataIntersectionOf": Rule(m.DataIntersectionOf, rest=data_range, least=1),
@@ -362,8 +169,8 @@ CONSTRUCTS: dict[str, Rule] = {
 }
 
 AXIOMS: dict[str, Rule] = {
-    "Import": Rule(Import, (_iri,)),
-    "Declaration": _axiom(lambda entity: entity, _entity),
+    "Import": Rule(Import, (plain_iri,)),
+    "Declaration": _axiom(lambda entity: entity, declared_entity),
     "SubClassOf": _axiom(m.SubClassOf, class_expression, class_expression),
     "EquivalentClasses": _axiom(m.EquivalentClasses, rest=class_expression),
     "DisjointClasses": _axiom(_distinct(m.DisjointClasses), rest=class_expression),
@@ -388,7 +195,7 @@ AXIOMS: dict[str, Rule] = {
     "DataPropertyRange": _axiom(m.DataPropertyRange, data_property, data_range),
     "FunctionalDataProperty": _axiom(m.FunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
-    "HasKey": _axiom(m.HasKey, class_expression, _group(role), _group(data_property)),
+    "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
     "SameIndividual": _axiom(lambda members: tuple(m.SameIndividual(*p) for p in combinations(members, 2)), rest=individual),
     "DifferentIndividuals": _axiom(
         lambda members: tuple(m.DifferentIndividuals(*p) for p in combinations(_at_least_two(members), 2)), rest=individual
@@ -399,11 +206,11 @@ AXIOMS: dict[str, Rule] = {
     "DataPropertyAssertion": _data_assertion(m.DataPropertyAssertion),
     "NegativeDataPropertyAssertion": _data_assertion(m.NegativeDataPropertyAssertion),
     "AnnotationAssertion": _axiom(
-        lambda property, *rest: AnnotationAxiom((property,), *rest), _iri, individual, _annotation_value
+        lambda property, *rest: AnnotationAxiom((property,), *rest), plain_iri, individual, annotation_value
     ),
-    "SubAnnotationPropertyOf": _annotation_axiom(_iri, _iri, properties=2),
-    "AnnotationPropertyDomain": _annotation_axiom(_iri, _iri),
-    "AnnotationPropertyRange": _annotation_axiom(_iri, _iri),
+    "SubAnnotationPropertyOf": _annotation_axiom(plain_iri, plain_iri, properties=2),
+    "AnnotationPropertyDomain": _annotation_axiom(plain_iri, plain_iri),
+    "AnnotationPropertyRange": _annotation_axiom(plain_iri, plain_iri),
 }
 
 

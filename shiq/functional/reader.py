@@ -9,28 +9,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import InputError
-from shiq.functional.grammar import (
-    AXIOMS,
-    CONSTRUCTS,
-    Annotation,
-    AnnotationAxiom,
-    Blank,
-    Entity,
-    Import,
-    Iri,
-    Refused,
-    build,
-    unknown,
-)
+from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, Entity, Import, Iri, Refused
+from shiq.functional.document import Document
+from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
+from shiq.functional.prefixes import Prefixes
 from shiq.functional.tokens import Token, tokens
-from shiq.labelling import PROPERTIES, labelled
+from shiq.labelling import labelled
 from shiq.reading import Reading
 from shiq.signature import is_reserved, signature_of
 from shiq.verdict import Leftover
@@ -38,7 +28,6 @@ from shiq.verdict import Leftover
 #: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
 MAX_DEPTH = 200
 
-_PREDEFINED = {"owl:": owl.OWL, "rdf:": owl.RDF, "rdfs:": owl.RDFS, "xsd:": owl.XSD}
 _LONGEST_TEXT = 200
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
 # Keywords that never stand inside an item of this keyword: where one does, the item's closing parenthesis is missing.
@@ -50,41 +39,6 @@ _SIGNATURE_FIELDS = {
     "annotation property": "annotation_properties",
     "datatype": "datatypes",
 }
-
-
-@dataclass(frozen=True)
-class Document:
-    """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
-    what axioms (not assertions) use; ``annotations``: (line, property, subject, value); ``of_annotations``: the other axioms on
-    annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what is declared to be an
-    "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often."""
-
-    axioms: tuple[tuple[int, owl.Axiom], ...] = ()
-    assertions: tuple[tuple[int, owl.Assertion], ...] = ()
-    leftovers: tuple[Leftover, ...] = ()
-    left_out: tuple[Leftover, ...] = ()
-    ledger: Mapping[str, int] = field(default_factory=Counter)
-    signature: owl.Signature = field(default_factory=owl.Signature)
-    iri: str = ""
-    version: str = ""
-    imports: tuple[str, ...] = ()
-    annotations: tuple[tuple[int, str, str, str | owl.Literal], ...] = ()
-    of_annotations: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
-    properties: tuple[tuple[str, str, int, int], ...] = ()
-
-    @property
-    def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:
-        """(IRI, one of `shiq.labelling.PROPERTIES`, label) as the annotations say."""
-        for _, property, subject, value in self.annotations:
-            if property in PROPERTIES and isinstance(value, owl.Literal):
-                yield subject, property, value
-
-    @property
-    def iris(self) -> frozenset[str]:
-        """What an import of this document goes by. What it imports is no version IRI of its own."""
-        imported = {iri.removesuffix("#") for iri in self.imports}
-        named = (self.iri, self.version if self.version.removesuffix("#") not in imported else "")
-        return frozenset(iri for iri in named if iri and self.iri)
 
 
 def parse_functional(text: str, source: str, scope: str) -> Reading:
@@ -137,7 +91,7 @@ class _Reader:
         self.source = source
         self.blank_prefix = f"_:{scope}." if scope else "_:"
         self.line_starts = [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
-        self.prefixes: dict[str, str] = {}
+        self.prefixes = Prefixes()
         self.header: list[str] = []
         self.state = "prologue"  # then "header", "axioms", "closed"
         self.item: _Item | None = None
@@ -189,21 +143,14 @@ class _Reader:
             self.state = "header"
         elif token.kind == "call" and token.text == "Prefix":
             self.item = _Item("Prefix", token.offset, [("Prefix", [])], 1)
-        elif self.prefixes or self.ledger:
+        elif self.prefixes.declared or self.ledger:
             self._begin(token)
         else:
-            raise self._not_functional(token)
-
-    def _not_functional(self, token: Token | None) -> InputError:
-        start = f"it begins with {_short(self.text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
-        return InputError(
-            f"{self.source} is not an ontology in OWL 2 functional-style syntax: {start}",
-            "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",
-        )
+            raise _not_functional(self.source, self.text, token)
 
     def _header(self, token: Token) -> None:
         try:
-            self.header.append(self._resolve(token.kind, token.text))
+            self.header.append(self.prefixes.resolve(token.kind, token.text))
         except Refused as refused:
             self.header.append("")
             self._leftover(refused, token.offset)
@@ -258,7 +205,7 @@ class _Reader:
             case "close":
                 keyword, closed = item.stack.pop()
                 if keyword == "Prefix":
-                    self._prefix(closed)
+                    self.prefixes.declare(closed)
                 elif item.stack:
                     made = build(keyword, closed)
                     item.stack[-1][1].append(made)
@@ -271,11 +218,11 @@ class _Reader:
             case "name" if item.keyword == "Prefix":
                 arguments.append(token)
             case "iri" | "name":
-                arguments.append(Iri(self._resolve(token.kind, token.text)))
+                arguments.append(Iri(self.prefixes.resolve(token.kind, token.text)))
             case "blank":
                 arguments.append(Blank(self.blank_prefix + token.text[2:]))
             case "literal":
-                arguments.append(self._literal(token))
+                arguments.append(self.prefixes.literal(token))
             case "integer" if len(token.text) <= 18:
                 arguments.append(int(token.text))
             case "error":
@@ -284,43 +231,6 @@ class _Reader:
                 raise Refused(f"{_short(token.text)!r} cannot stand here")
         if len(item.stack) > MAX_DEPTH:
             raise Refused(f"nested deeper than {MAX_DEPTH} levels")
-
-    def _resolve(self, kind: str, text: str) -> str:
-        if kind == "iri":
-            return text
-        prefix, _, local = text.partition(":")
-        namespace = self.prefixes.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
-        if not namespace:
-            raise Refused(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
-        if not local or ":" in local:
-            # Other readers take a name with two colons for two names.
-            raise Refused(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
-        return namespace + local
-
-    def _literal(self, token: Token) -> owl.Literal:
-        if "\0" in token.text:
-            raise Refused("a literal with the character U+0000")
-        if not token.suffix:
-            return owl.Literal(token.text)
-        if token.suffix.startswith("@"):
-            return owl.Literal(token.text, owl.RDF + "langString", token.suffix[1:].lower())
-        datatype = token.suffix[2:]
-        full = datatype.startswith("<")
-        iri = self._resolve("iri" if full else "name", datatype[1:-1] if full else datatype)
-        if iri in (owl.RDF + "langString", owl.RDF + "dirLangString"):
-            raise Refused("a literal of datatype rdf:langString without a language tag")
-        return owl.Literal(token.text, iri)
-
-    def _prefix(self, arguments: list[object]) -> None:
-        match arguments:
-            case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
-                known = self.prefixes.get(name, _PREDEFINED.get(name, iri))
-                if known != iri:
-                    self.prefixes[name] = ""
-                    raise Refused(f"the prefix {name} stands for <{known}> already")
-                self.prefixes[name] = str(iri)
-            case _:
-                raise Refused("a prefix is declared as Prefix(name:=<IRI>)")
 
     # --- results ---
 
@@ -398,7 +308,7 @@ class _Reader:
 
     def finish(self) -> Document:
         if self.state == "prologue":
-            raise self._not_functional(None)
+            raise _not_functional(self.source, self.text, None)
         end = len(self.text)
         if self.item is not None:
             self._refuse(Refused("the text ends inside this axiom: is the file cut short?"), Token("close", "", end, end))
@@ -423,6 +333,14 @@ class _Reader:
             of_annotations=tuple(self.of_annotations),
             properties=tuple((*key, *place) for key, place in self.properties.items()),
         )
+
+
+def _not_functional(source: str, text: str, token: Token | None) -> InputError:
+    start = f"it begins with {_short(text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
+    return InputError(
+        f"{source} is not an ontology in OWL 2 functional-style syntax: {start}",
+        "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",
+    )
 
 
 def _short(text: str) -> str:

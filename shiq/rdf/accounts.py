@@ -9,11 +9,12 @@ from typing import TypeAlias, TypeVar
 
 from shiq.functional.writer import axiom_text
 from shiq.model import Assertion, Axiom, Signature
-from shiq.rdf.expressions import Expressions, Key
+from shiq.rdf.declarations import Problem
+from shiq.rdf.expression_loop import Key
+from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph
-from shiq.rdf.kinds import Problem
 from shiq.rdf.load import Stated
-from shiq.rdf.mapping import Mapped
+from shiq.rdf.mapped import Mapped
 from shiq.rdf.triples import Triples, short
 from shiq.verdict import LEAVING_OUT, Leftover
 

@@ -8,25 +8,16 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the f
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from shiq import model as owl
+from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, ORDINARY_CLASSES, TYPE, is_reserved
 
-#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must not break down later.
-MAX_DEPTH = 200
-MAX_SIZE = 1_000_000
-
 CLASS, RANGE = "class", "range"
-Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
-Request: TypeAlias = tuple[str, Term]
-Build: TypeAlias = Generator[Request, Any, Any]
-
 _ON_PROPERTY, _ON_PROPERTIES = owl.OWL + "onProperty", owl.OWL + "onProperties"
 _ON_CLASS, _ON_DATA_RANGE = owl.OWL + "onClass", owl.OWL + "onDataRange"
 _CLASS_TYPES = frozenset((owl.OWL + "Class", owl.RDFS + "Class", owl.OWL + "Restriction"))
@@ -43,55 +34,27 @@ _OBJECT_CARDINALITY = {"min": owl.ObjectMinCardinality, "max": owl.ObjectMaxCard
 _DATA_CARDINALITY = {"min": owl.DataMinCardinality, "max": owl.DataMaxCardinality, "exact": owl.DataExactCardinality}
 
 
-class _TooDeepError(UnmappedError):
-    """An expression over a limit; that says nothing of the expressions inside."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__("malformed", f"a class expression {what}", "give the inner parts names of their own")
-
-
-@dataclass
-class _Built:
-    """A finished expression: its value, its own triples, the expressions inside, and its measures as a tree."""
-
-    value: Any
-    triples: list[int]
-    inside: list[Key]
-    depth: int
-    size: int
-
-
-@dataclass
-class _Frame:
-    key: Key
-    triples: list[int]
-    steps: Build
-    inside: list[Key] = field(default_factory=list)
-    depth: int = 1
-    size: int = 1
-
-
-class Expressions:
+class Expressions(ExpressionLoop):
     """Builds expressions of one graph; each node once."""
 
     def __init__(self, graph: Graph, kinds: Kinds) -> None:
+        super().__init__()
         self._graph = graph
         self._kinds = kinds
-        self._built: dict[Key, _Built | UnmappedError] = {}
 
     # --- what callers ask for ---
 
     def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
         """The class expression at ``node``; its key is put into ``used``. Raises: UnmappedError."""
-        return self._run(CLASS, node, used)  # type: ignore[no-any-return]
+        return self.run(CLASS, node, used)  # type: ignore[no-any-return]
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """The data range at ``node``. Raises: UnmappedError."""
-        return self._run(RANGE, node, used)  # type: ignore[no-any-return]
+        return self.run(RANGE, node, used)  # type: ignore[no-any-return]
 
     def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
         """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the like. Raises: UnmappedError."""
-        return self._drive((RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used)
+        return self.drive((RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used)
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
         """The object property expression at ``node``; its triples are put into ``triples``. Raises: UnmappedError."""
@@ -136,17 +99,6 @@ class Expressions:
             article = "an object" if kind == OBJECT else f"a {kind}"
             raise UnmappedError("malformed", f"the {found} property <{iri}> where {article} property is expected")
 
-    def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
-        """The triples of the expressions ``keys`` and of all inside them, but for those in ``done``, which grows."""
-        stack = list(keys)
-        while stack:
-            key = stack.pop()
-            built = self._built.get(key)
-            if key not in done and isinstance(built, _Built):
-                done.add(key)
-                yield from built.triples
-                stack += built.inside
-
     def defining(self, node: str) -> list[int]:
         """The triples that say what ``node`` is: an operator, or the filler of a restriction."""
         by_predicate = self._graph.by_subject.get(node, {})
@@ -157,82 +109,12 @@ class Expressions:
                 found += indexes
         return found
 
-    # --- the loop ---
+    # --- what the loop asks for ---
 
-    def _run(self, sort: str, node: Term, used: list[Key]) -> Any:
-        leaf = self._leaf(sort, node)
-        return leaf if leaf is not None else self._drive((sort, str(node), -1), used)
+    def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
+        return (self._class if sort == CLASS else self._range)(node, triple, triples)
 
-    def _drive(self, wanted: Key, used: list[Key]) -> Any:
-        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node inside itself is an error."""
-        used.append(wanted)
-        if wanted not in self._built:
-            stack = [self._frame(wanted)]
-            open_keys = {wanted}
-            answer: Any = None
-            problem: UnmappedError | None = None
-            while stack:
-                frame = stack[-1]
-                try:
-                    sort, node = frame.steps.throw(problem) if problem is not None else frame.steps.send(answer)
-                    answer, problem = self._leaf(sort, node), None
-                    if answer is None:
-                        answer = self._ask(frame, (sort, str(node), -1), stack, open_keys)
-                except StopIteration as finished:
-                    answer = self._finish(frame, finished.value)
-                    open_keys.discard(stack.pop().key)
-                    problem = self._absorb(stack[-1], frame.key) if stack else None
-                except UnmappedError as error:
-                    problem = error
-                    if not isinstance(error, _TooDeepError):
-                        self._built[frame.key] = error
-                    open_keys.discard(stack.pop().key)
-            if problem is not None:
-                raise problem
-        built = self._built[wanted]
-        if isinstance(built, UnmappedError):
-            raise built
-        return built.value
-
-    def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
-        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin it with."""
-        known = self._built.get(key)
-        if isinstance(known, _Built):
-            if problem := self._absorb(frame, key):
-                raise problem
-            return known.value
-        if known is not None:
-            raise known
-        if key in open_keys:
-            raise UnmappedError("malformed", f"the class expression at {shown(key[1])} contains itself")
-        if len(stack) >= MAX_DEPTH:
-            raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
-        stack.append(self._frame(key))
-        open_keys.add(key)
-        return None
-
-    def _frame(self, key: Key) -> _Frame:
-        triples: list[int] = []
-        sort, node, triple = key
-        return _Frame(key, triples, (self._class if sort == CLASS else self._range)(node, triple, triples))
-
-    def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
-        """Puts the finished ``key`` into ``frame``; an error where that grows too large."""
-        built = self._built[key]
-        if isinstance(built, _Built):
-            frame.inside.append(key)
-            frame.depth = max(frame.depth, built.depth + 1)
-            frame.size += built.size
-            if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
-                what = f"nested deeper than {MAX_DEPTH} levels" if frame.depth > MAX_DEPTH else f"of over {MAX_SIZE} parts"
-                return _TooDeepError(what)
-        return None
-
-    def _finish(self, frame: _Frame, value: Any) -> Any:
-        self._built[frame.key] = _Built(value, frame.triples, frame.inside, frame.depth, frame.size)
-        return value
-
-    def _leaf(self, sort: str, node: Term) -> Any:
+    def leaf(self, sort: str, node: Term) -> Any:
         """The value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError("malformed", f"the literal {shown(node)} where a {_called(sort)} is expected")
@@ -271,17 +153,12 @@ class Expressions:
         triples += used
         return members
 
-    def _types(self, node: str, expected: frozenset[str]) -> list[int]:
-        if not node.startswith("_:"):
-            expected = frozenset((owl.OWL + "Restriction",))  # the other types of a name are declarations
-        return [i for i in self._graph.find(node, TYPE) if self._graph.objects[i] in expected]
-
     # --- class expressions ---
 
     def _class(self, node: str, triple: int, triples: list[int]) -> Build:
         graph = self._graph
         definition = self._definition_of(node, triple, CLASS)
-        triples += (definition, *self._types(node, _CLASS_TYPES))
+        triples += (definition, *_types(self._graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:
             return (yield from self._restriction(node, definition, triples))
@@ -327,7 +204,7 @@ class Expressions:
                     raise UnmappedError("malformed", f"owl:hasSelf with {shown(value)} instead of true")
                 return owl.ObjectHasSelf(role)
         number = _number(value)
-        qualifier = self._qualifier(node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
+        qualifier = _qualifier(self._graph, node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
         filler = owl.THING if qualifier is None else (yield CLASS, qualifier)
         return _OBJECT_CARDINALITY[CARDINALITIES[predicate]](number, role, filler)
 
@@ -345,26 +222,16 @@ class Expressions:
             case "hasSelf":
                 raise UnmappedError("malformed", f"owl:hasSelf on the data property <{property.iri}>")
         number = _number(value)
-        qualifier = self._qualifier(node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
+        qualifier = _qualifier(self._graph, node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
         data_range = owl.TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
         return _DATA_CARDINALITY[CARDINALITIES[predicate]](number, property, data_range)
-
-    def _qualifier(self, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
-        found = self._graph.find(node, wanted)
-        if not found and self._graph.find(node, other):
-            raise UnmappedError("malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}")
-        if found or "ualified" in predicate:
-            triple = self._graph.only(node, wanted, shown(wanted))
-            triples.append(triple)
-            return self._graph.objects[triple]
-        return None
 
     # --- data ranges ---
 
     def _range(self, node: str, triple: int, triples: list[int]) -> Build:
         graph = self._graph
         definition = self._definition_of(node, triple, RANGE)
-        triples += (definition, *self._types(node, _RANGE_TYPES))
+        triples += (definition, *_types(self._graph, node, _RANGE_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
             case "datatypeComplementOf" | "complementOf":
@@ -391,7 +258,7 @@ class Expressions:
         raise UnmappedError("malformed", f"a class where a data range is expected, at {shown(node)}")
 
     def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
-        datatype = self._leaf(RANGE, base)
+        datatype = self.leaf(RANGE, base)
         if datatype is None:
             raise UnmappedError("malformed", f"owl:onDatatype with the blank node {shown(base)}")
         listed = self._graph.only(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
@@ -413,6 +280,23 @@ class Expressions:
                 facets.append((predicate, value))
                 triples.append(i)
         return owl.DatatypeRestriction(datatype, tuple(facets))
+
+
+def _types(graph: Graph, node: str, expected: frozenset[str]) -> list[int]:
+    if not node.startswith("_:"):
+        expected = frozenset((owl.OWL + "Restriction",))  # the other types of a name are declarations
+    return [i for i in graph.find(node, TYPE) if graph.objects[i] in expected]
+
+
+def _qualifier(graph: Graph, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
+    found = graph.find(node, wanted)
+    if not found and graph.find(node, other):
+        raise UnmappedError("malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}")
+    if found or "ualified" in predicate:
+        triple = graph.only(node, wanted, shown(wanted))
+        triples.append(triple)
+        return graph.objects[triple]
+    return None
 
 
 def _called(sort: str) -> str:

@@ -20,8 +20,9 @@ from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
 from shiq.rdf.bulk import column, is_structural
+from shiq.rdf.declarations import Use
 from shiq.rdf.headers import document_iris
-from shiq.rdf.kinds import DATA, OBJECT, Use
+from shiq.rdf.kinds import DATA, OBJECT
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.rejects import Rejects
@@ -34,7 +35,7 @@ from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSour
 from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
-    from shiq.functional.reader import Document
+    from shiq.functional.document import Document
     from shiq.rdf.objects import Rewritten
 
 Progress: TypeAlias = Callable[[str, int], None]

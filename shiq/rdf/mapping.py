@@ -6,14 +6,15 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from shiq import model as owl
-from shiq.rdf.expressions import Expressions, Key
+from shiq.rdf.expression_loop import Key
+from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
+from shiq.rdf.mapped import Failure, Mapped, Mapping
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
@@ -22,11 +23,7 @@ from shiq.rdf.vocabulary import (
     FUNCTIONAL,
     OPERATORS,
     TYPE,
-    is_reserved,
 )
-
-#: An AllDifferent over more individuals is refused: it would become millions of pairs.
-MOST_DIFFERENT = 2000
 
 _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
     owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,
@@ -36,41 +33,6 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
     owl.OWL + "ReflexiveProperty": owl.ReflexiveObjectProperty,
     owl.OWL + "IrreflexiveProperty": owl.IrreflexiveObjectProperty,
 }
-
-
-V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
-
-
-@dataclass
-class Mapped(Generic[V]):
-    """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
-
-    value: V
-    main: int
-    triples: list[int] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A main triple that gives nothing."""
-
-    main: int
-    kind: str
-    message: str
-    hint: str
-
-
-@dataclass
-class Mapping:
-    """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
-    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
-
-    axioms: list[Mapped[owl.Axiom]] = field(default_factory=list)
-    assertions: list[Mapped[owl.Assertion]] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[Mapped[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
 
 
 def map_graph(
@@ -92,17 +54,7 @@ def map_graph(
     return mapper.result
 
 
-class _Mapper:
-    def __init__(
-        self, graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], whole: bool
-    ) -> None:
-        self.graph = graph
-        self.kinds = kinds
-        self.expressions = expressions
-        self.is_individual = is_individual
-        self.whole = whole
-        self.result = Mapping()
-
+class _Mapper(IndividualMapper):
     # --- rdf:type ---
 
     def type(self, main: int, subject: str, value: Term) -> None:
@@ -134,56 +86,6 @@ class _Mapper:
             make = owl.FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
             item.value = make(self.expressions.object_property(subject, item.triples))
         self.result.axioms.append(item)
-
-    def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
-        """The members of the one list that hangs on ``node`` by one of the properties ``names``, and all triples for it."""
-        name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
-        triple = self.graph.only(node, owl.OWL + name, f"owl:{name}")
-        members, triples = read_list(self.graph, self.graph.objects[triple])
-        return members, [triple, *triples]
-
-    def _all_different(self, main: int, subject: str) -> None:
-        members, triples = self._listed(subject, "distinctMembers", "members")
-        individuals = [self._individual(member) for member in members]
-        if len(individuals) > MOST_DIFFERENT:
-            raise UnmappedError(
-                "malformed",
-                f"an owl:AllDifferent over {len(individuals)} individuals is over the limit of {MOST_DIFFERENT}",
-                "split it, or say the differences that matter one by one",
-            )
-        for i, (first, second) in enumerate(combinations(individuals, 2)):
-            self.result.assertions.append(Mapped(owl.DifferentIndividuals(first, second), main, [] if i else triples))
-        if len(individuals) < 2:
-            self.result.annotations += (main, *triples)  # says nothing
-
-    def _negative(self, main: int, subject: str) -> None:
-        source, on = (self.graph.only(subject, owl.OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))
-        individual = self._individual(self.graph.objects[source])
-        target = self.graph.find(subject, owl.OWL + "targetIndividual")
-        name = "targetIndividual" if target else "targetValue"
-        filler = self.graph.only(subject, owl.OWL + name, f"owl:{name}")
-        value = self.graph.objects[filler]
-        item = Mapped[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
-        if target:
-            role = self.expressions.object_property(self.graph.objects[on], item.triples)
-            item.value = owl.NegativeObjectPropertyAssertion(role, individual, self._individual(value))
-        elif isinstance(value, owl.Literal):
-            item.value = owl.NegativeDataPropertyAssertion(
-                self.expressions.data_property(self.graph.objects[on]), individual, value
-            )
-        else:
-            raise UnmappedError("malformed", f"owl:targetValue with {shown(value)}, which is no literal")
-        self.result.assertions.append(item)
-
-    def source_individual(self, main: int, subject: str, value: Term) -> None:
-        """A negative assertion that does not say that it is one."""
-        if owl.OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
-            self._negative(main, subject)
-
-    def _individual(self, node: Term) -> str:
-        if not isinstance(node, str):
-            raise UnmappedError("malformed", f"the literal {shown(node)} where an individual is expected")
-        return node
 
     # --- classes ---
 
@@ -341,25 +243,6 @@ class _Mapper:
         self.result.axioms.append(item)
 
     # --- individuals ---
-
-    def same_as(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[owl.Assertion](owl.SameIndividual(subject, self._individual(value)), main)
-        self.result.assertions.append(item)
-        self._check_pair(item, subject, str(value), "owl:sameAs")
-
-    def different_from(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[owl.Assertion](owl.DifferentIndividuals(subject, self._individual(value)), main)
-        self.result.assertions.append(item)
-        self._check_pair(item, subject, str(value), "owl:differentFrom")
-
-    def _check_pair(self, item: Mapped[owl.Assertion], first: str, second: str, name: str) -> None:
-        """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
-        suspects = [
-            node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
-        ]
-        if len(suspects) == 2 or (suspects and self.whole):
-            message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
-            self.result.suspects.append((item, tuple(suspects), message))
 
 
 _Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]

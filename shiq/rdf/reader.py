@@ -17,10 +17,10 @@ from shiq.profile import split_assertions, split_axioms
 from shiq.rdf.accounts import Accounts, Finding, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
+from shiq.rdf.declarations import find_kinds
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import build_graph
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
-from shiq.rdf.kinds import find_kinds
 from shiq.rdf.left_out import LeftOut
 from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached

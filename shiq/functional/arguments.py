@@ -1,0 +1,216 @@
+"""Arguments of the constructs of functional-style syntax: what a place takes, and the model value that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from shiq import model as m
+from shiq.signature import is_reserved
+
+
+class Refused(Exception):
+    """A construct that gives no value; ``kind`` is one of `shiq.verdict.KINDS`."""
+
+    def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.hint = hint
+
+
+class Iri(str):
+    """An IRI whose kind is not known yet."""
+
+    __slots__ = ()
+
+
+class Blank(str):
+    """An anonymous individual, scoped."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parentheses without a keyword, as in HasKey."""
+
+    members: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """``Class(:A)`` and its like, inside a declaration."""
+
+    kind: str
+    iri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    properties: tuple[m.ObjectPropertyExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    property: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationAxiom:
+    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties that it is about; ``subject``
+    and ``value``: of an assertion."""
+
+    properties: tuple[str, ...]
+    subject: str = ""
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    iri: str
+
+
+Item: TypeAlias = m.Axiom | tuple[m.Assertion, ...] | Entity | Annotation | AnnotationAxiom | Import
+_EXPRESSIONS = (
+    m.ObjectIntersectionOf,
+    m.ObjectUnionOf,
+    m.ObjectComplementOf,
+    m.ObjectSomeValuesFrom,
+    m.ObjectAllValuesFrom,
+    m.ObjectMinCardinality,
+    m.ObjectMaxCardinality,
+    m.ObjectExactCardinality,
+    m.DataSomeValuesFrom,
+    m.DataAllValuesFrom,
+    m.DataHasValue,
+    m.DataMinCardinality,
+    m.DataMaxCardinality,
+    m.DataExactCardinality,
+    m.ObjectOneOf,
+    m.ObjectHasValue,
+    m.ObjectHasSelf,
+)
+_RANGES = (m.DataIntersectionOf, m.DataUnionOf, m.DataComplementOf, m.DataOneOf, m.DatatypeRestriction)
+BUILT_IN = {
+    "class": frozenset({m.OWL + "Thing", m.OWL + "Nothing"}),
+    "object property": frozenset({m.OWL + "topObjectProperty", m.OWL + "bottomObjectProperty"}),
+    "data property": frozenset({m.OWL + "topDataProperty", m.OWL + "bottomDataProperty"}),
+}
+# Datatypes that exist, though OWL 2 has no values for them.
+_UNREAD_DATATYPES = frozenset(
+    [m.XSD + name for name in ("QName", "NOTATION", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKENS")]
+    + [m.XSD + name for name in ("anyType", "anySimpleType", "anyAtomicType")]
+    + [m.RDF + name for name in ("HTML", "JSON", "dirLangString")]
+)
+
+
+def _shown(value: object) -> str:
+    return f"<{value}>" if isinstance(value, Iri) else repr(value) if isinstance(value, str | int) else type(value).__name__
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def named(value: object, kind: str) -> str:
+    if not isinstance(value, Iri):
+        raise Refused(f"{_shown(value)} where {_a(kind)} is expected")
+    if is_reserved(value) and value not in BUILT_IN[kind]:
+        near = get_close_matches(value, BUILT_IN[kind], 1)
+        raise Refused(f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
+    return str(value)
+
+
+def named_class(value: object) -> m.Class:
+    return m.Class(named(value, "class"))
+
+
+def class_expression(value: object) -> Any:
+    return value if isinstance(value, _EXPRESSIONS) else named_class(value)
+
+
+def object_property(value: object) -> m.ObjectProperty:
+    return m.ObjectProperty(named(value, "object property"))
+
+
+def role(value: object) -> m.ObjectPropertyExpression:
+    return value if isinstance(value, m.ObjectInverseOf) else object_property(value)
+
+
+def data_property(value: object) -> m.DataProperty:
+    return m.DataProperty(named(value, "data property"))
+
+
+def datatype(value: object) -> m.Datatype:
+    iri = plain_iri(value)
+    _refuse_misspelt(iri)
+    return m.Datatype(iri)
+
+
+def data_range(value: object) -> Any:
+    return value if isinstance(value, _RANGES) else datatype(value)
+
+
+def individual(value: object) -> str:
+    if not isinstance(value, Iri | Blank):
+        raise Refused(f"{_shown(value)} where an individual is expected")
+    return str(value)
+
+
+def literal(value: object) -> m.Literal:
+    if not isinstance(value, m.Literal):
+        raise Refused(f"{_shown(value)} where a literal is expected")
+    _refuse_misspelt(value.datatype)
+    return value
+
+
+def cardinality(value: object) -> int:
+    if not isinstance(value, int):
+        raise Refused(f"{_shown(value)} where a number is expected")
+    return value
+
+
+def plain_iri(value: object) -> str:
+    if not isinstance(value, Iri):
+        raise Refused(f"{_shown(value)} where an IRI is expected")
+    return str(value)
+
+
+@lru_cache(maxsize=256)
+def _refuse_misspelt(iri: str) -> None:
+    """Refuses a datatype that its reserved namespace does not have."""
+    if not is_reserved(iri):
+        return
+    from shiq.datatypes import KNOWN_FACETS, is_known
+
+    if not is_known(iri) and iri not in _UNREAD_DATATYPES:
+        near = get_close_matches(iri, KNOWN_FACETS, 1)
+        raise Refused(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
+
+
+def annotation_value(value: object) -> object:
+    if not isinstance(value, Iri | Blank | m.Literal):
+        raise Refused(f"{_shown(value)} where an annotation value is expected")
+    return value
+
+
+def declared_entity(value: object) -> Entity:
+    if not isinstance(value, Entity):
+        raise Refused(f"{_shown(value)} where an entity such as Class(...) is expected")
+    return value
+
+
+def group_of(member: Coercion) -> Coercion:
+    def coerce(value: object) -> tuple[Any, ...]:
+        if not isinstance(value, Group):
+            raise Refused(f"{_shown(value)} where a list in parentheses is expected")
+        return tuple(member(x) for x in value.members)
+
+    return coerce
+
+
+Coercion: TypeAlias = Callable[[object], Any]

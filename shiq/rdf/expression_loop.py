@@ -1,0 +1,144 @@
+"""The loop that builds expressions without recursion: a stack of constructs that ask for their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from shiq.rdf.graph import UnmappedError
+from shiq.rdf.triples import Term, shown
+
+#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must not break down later.
+MAX_DEPTH = 200
+MAX_SIZE = 1_000_000
+Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
+Request: TypeAlias = tuple[str, Term]
+Build: TypeAlias = Generator[Request, Any, Any]
+
+
+class _TooDeepError(UnmappedError):
+    """An expression over a limit; that says nothing of the expressions inside."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("malformed", f"a class expression {what}", "give the inner parts names of their own")
+
+
+@dataclass
+class _Built:
+    """A finished expression: its value, its own triples, the expressions inside, and its measures as a tree."""
+
+    value: Any
+    triples: list[int]
+    inside: list[Key]
+    depth: int
+    size: int
+
+
+@dataclass
+class _Frame:
+    key: Key
+    triples: list[int]
+    steps: Build
+    inside: list[Key] = field(default_factory=list)
+    depth: int = 1
+    size: int = 1
+
+
+class ExpressionLoop:
+    """Builds the expressions of one graph, each node once. ``leaf`` and ``construct`` say what a node is made of."""
+
+    def __init__(self) -> None:
+        self._built: dict[Key, _Built | UnmappedError] = {}
+
+    def leaf(self, sort: str, node: Term) -> Any:
+        """The value of a name; None for a blank node. Raises: UnmappedError."""
+        raise NotImplementedError
+
+    def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
+        """The construct at ``node``, as a generator that asks for its operands and puts its triples into ``triples``."""
+        raise NotImplementedError
+
+    def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
+        """The triples of the expressions ``keys`` and of all inside them, but for those in ``done``, which grows."""
+        stack = list(keys)
+        while stack:
+            key = stack.pop()
+            built = self._built.get(key)
+            if key not in done and isinstance(built, _Built):
+                done.add(key)
+                yield from built.triples
+                stack += built.inside
+
+    def run(self, sort: str, node: Term, used: list[Key]) -> Any:
+        leaf = self.leaf(sort, node)
+        return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
+
+    def drive(self, wanted: Key, used: list[Key]) -> Any:
+        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node inside itself is an error."""
+        used.append(wanted)
+        if wanted not in self._built:
+            stack = [self._frame(wanted)]
+            open_keys = {wanted}
+            answer: Any = None
+            problem: UnmappedError | None = None
+            while stack:
+                frame = stack[-1]
+                try:
+                    sort, node = frame.steps.throw(problem) if problem is not None else frame.steps.send(answer)
+                    answer, problem = self.leaf(sort, node), None
+                    if answer is None:
+                        answer = self._ask(frame, (sort, str(node), -1), stack, open_keys)
+                except StopIteration as finished:
+                    answer = self._finish(frame, finished.value)
+                    open_keys.discard(stack.pop().key)
+                    problem = self._absorb(stack[-1], frame.key) if stack else None
+                except UnmappedError as error:
+                    problem = error
+                    if not isinstance(error, _TooDeepError):
+                        self._built[frame.key] = error
+                    open_keys.discard(stack.pop().key)
+            if problem is not None:
+                raise problem
+        built = self._built[wanted]
+        if isinstance(built, UnmappedError):
+            raise built
+        return built.value
+
+    def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
+        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin it with."""
+        known = self._built.get(key)
+        if isinstance(known, _Built):
+            if problem := self._absorb(frame, key):
+                raise problem
+            return known.value
+        if known is not None:
+            raise known
+        if key in open_keys:
+            raise UnmappedError("malformed", f"the class expression at {shown(key[1])} contains itself")
+        if len(stack) >= MAX_DEPTH:
+            raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
+        stack.append(self._frame(key))
+        open_keys.add(key)
+        return None
+
+    def _frame(self, key: Key) -> _Frame:
+        triples: list[int] = []
+        sort, node, triple = key
+        return _Frame(key, triples, self.construct(sort, node, triple, triples))
+
+    def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
+        """Puts the finished ``key`` into ``frame``; an error where that grows too large."""
+        built = self._built[key]
+        if isinstance(built, _Built):
+            frame.inside.append(key)
+            frame.depth = max(frame.depth, built.depth + 1)
+            frame.size += built.size
+            if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
+                what = f"nested deeper than {MAX_DEPTH} levels" if frame.depth > MAX_DEPTH else f"of over {MAX_SIZE} parts"
+                return _TooDeepError(what)
+        return None
+
+    def _finish(self, frame: _Frame, value: Any) -> Any:
+        self._built[frame.key] = _Built(value, frame.triples, frame.inside, frame.depth, frame.size)
+        return value
