@@ -10,7 +10,7 @@ from pathlib import Path
 from shiq.errors import OperationalError
 
 #: The packages that come with this one, beside it.
-BESIDE = ("simplify", "abox_ops", "jobs")
+BESIDE = ("simplify", "abox_ops", "jobs", "streams")
 _HOME = Path(__file__).resolve().parent.parent
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("shiq", "simplify", "abox_ops", "jobs")
+PACKAGES = ("shiq", "simplify", "abox_ops", "jobs", "streams")
 
 # The rooms, from the bottom to the top: each may import itself and those before it. The longest prefix of a module is its room;
 # a module outside all of them needs a place in this order.
@@ -53,6 +53,8 @@ ROOMS = (
     "jobs.checking.calls",
     "shiq.check",
     "jobs.store",
+    "streams.front",
+    "streams.consistency",
     "jobs.repair",
     "jobs.spark",
     "jobs.graphframes",
@@ -69,7 +71,7 @@ ROOMS = (
     "jobs.nightly",
 )
 # Packages of rooms: nothing of their own but a docstring.
-HALLS = ("abox_ops", "jobs", "jobs.checking")
+HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
 # What may be found by a name in a string, and where: engines of Spark and the store; commands, each loaded when it is called; and
 # what is run in a process of its own.
 BY_NAME = {
@@ -84,7 +86,8 @@ BY_NAME = {
 ONLY_IN = {
     "pyspark": ("jobs",),
     "graphframes": ("jobs",),
-    "deltalake": ("shiq.rdf.tables", "jobs"),
+    "deltalake": ("shiq.rdf.tables", "jobs", "streams.front"),
+    "confluent_kafka": ("streams.front.kafka",),
     "pandas": ("jobs",),
     "click": ("jobs",),
     "py4j": ("shiq.reasoner", "jobs"),

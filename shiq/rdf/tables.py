@@ -179,10 +179,10 @@ def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
         has = [column for file in files for column in (*footer_of(file)[0].names, *file.values)]
         _check_columns(source.name, has, several=True)
     for file in files:
-        with _opened(file) as opened:
-            _check_columns(source.name, opened.schema_arrow.names, any_columns=True)
-            names = [name for name in COLUMNS if name in opened.schema_arrow.names]
-            for batch in opened.iter_batches(BATCH_ROWS, columns=names):
+        with opened(file) as parquet:
+            _check_columns(source.name, parquet.schema_arrow.names, any_columns=True)
+            names = [name for name in COLUMNS if name in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
                 columns = {name: batch.column(i).to_pylist() for i, name in enumerate(names)}
                 count = batch.num_rows
                 yield [columns.get(name, [file.values.get(name)] * count) for name in COLUMNS]
@@ -190,18 +190,19 @@ def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
 
 def footer_of(file: TableFile) -> tuple[Any, int]:
     """The Arrow schema of ``file``, and how many rows it has. Raises: InputError."""
-    with _opened(file) as opened:
-        return opened.schema_arrow, opened.metadata.num_rows
+    with opened(file) as parquet:
+        return parquet.schema_arrow, parquet.metadata.num_rows
 
 
 @contextmanager
-def _opened(file: TableFile) -> Iterator[Any]:
+def opened(file: TableFile) -> Iterator[Any]:
+    """The Parquet file, open. Raises: InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     try:
-        with pq.ParquetFile(file.path) as opened:
-            yield opened
+        with pq.ParquetFile(file.path) as parquet:
+            yield parquet
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file.path} is not readable as Parquet: {error}", "Write it again; nothing of it was used.") from error
 

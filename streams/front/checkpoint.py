@@ -1,0 +1,110 @@
+"""Checkpoints: state, positions in the inputs and lengths of the outputs, put on disk in one step.
+
+A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the step is the replacement of the
+former. One writer at a time. State is bytes that its owner can read back (Arrow or JSON, never pickle), with their CRC-32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from jobs.files import naming, replace_file
+from jobs.store.lock import writing
+from shiq.errors import OperationalError
+
+_NAME: Final = "checkpoint.json"
+_SCHEMA: Final = 1
+#: A checkpoint is due after so many points, or so many seconds.
+POINTS: Final = 100
+SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds: ``positions`` by source, ``lengths`` by output, the ``state``."""
+
+    positions: Mapping[str, Any]
+    lengths: Mapping[str, int]
+    state: bytes
+
+
+@dataclass
+class Checkpoint:
+    """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program, window, …), as short texts; a run
+    with others is refused."""
+
+    path: Path
+    settings: Mapping[str, str]
+    number: int = 0
+    _points: int = 0
+    _since: float = field(default_factory=time.monotonic)
+
+    def load(self) -> Saved | None:
+        """What the last run saved; None if there was none. Raises: OperationalError for a run with other settings, or damage."""
+        file = self.path / _NAME
+        if not file.exists():
+            return None
+        try:
+            found = json.loads(file.read_bytes())
+            self._compare(found["settings"])
+            state = (self.path / found["state"]).read_bytes()
+            whole = found["schema_version"] == _SCHEMA and zlib.crc32(state) == found["crc"]
+            saved = Saved(found["positions"], found["lengths"], state)
+            self.number = found["number"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise OperationalError(f"{file}: damaged ({error})", "Remove the directory to begin anew.") from error
+        if not whole:
+            raise OperationalError(f"{file}: its state is damaged", "Remove the directory to begin anew.")
+        return saved
+
+    def _compare(self, found: Mapping[str, str]) -> None:
+        for name in sorted({*found, *self.settings}):
+            before, now = found.get(name, "none"), self.settings.get(name, "none")
+            if before != now:
+                raise OperationalError(
+                    f"{self.path}: made with {name} {before}, but this run has {now}",
+                    "Go on with the same, or name another directory.",
+                )
+
+    def is_due(self, points: int = 1) -> bool:
+        """Whether it is time to save, after ``points`` more points."""
+        self._points += points
+        return self._points >= POINTS or time.monotonic() - self._since >= SECONDS
+
+    def save(self, saved: Saved) -> None:
+        """Puts ``saved`` in the place of what was saved before, in one step. Raises: OperationalError."""
+        name = f"state-{self.number + 1}"
+        document = {
+            "schema_version": _SCHEMA,
+            "number": self.number + 1,
+            "settings": dict(self.settings),
+            "positions": dict(saved.positions),
+            "lengths": dict(saved.lengths),
+            "state": name,
+            "crc": zlib.crc32(saved.state),
+        }
+        with naming(self.path, "Make room, then start again: it goes on from the last checkpoint."):
+            replace_file(self.path / name, saved.state)
+            replace_file(self.path / _NAME, json.dumps(document).encode())
+            for old in self.path.glob("state-*"):
+                if old.name != name:
+                    with contextlib.suppress(OSError):
+                        old.unlink()
+        self.number, self._points, self._since = self.number + 1, 0, time.monotonic()
+
+
+@contextmanager
+def checkpointing(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
+    """Opens a checkpoint directory for one run, as its only writer. Raises: OperationalError."""
+    with naming(path):
+        path.mkdir(parents=True, exist_ok=True)
+    with writing(path):
+        yield Checkpoint(path, settings)

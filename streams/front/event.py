@@ -1,0 +1,105 @@
+"""Events: what one record of a stream says, and at which time.
+
+An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``; for stream rules ``atoms`` stands beside or
+instead of ``triples``. Other members are not read. ``t`` is an integer, or an ISO date-time, floored to the unit.
+
+>>> parse_event('{"t": 5, "triples": ["<urn:s> <urn:p> <urn:o> ."]}')
+Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None)
+>>> parse_event('{"t": "1970-01-01T00:01:00Z", "triples": []}', unit="min").t
+1
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
+
+#: Microseconds of each unit of time.
+UNITS: Final[Mapping[str, int]] = {"msec": 1_000, "sec": 1_000_000, "min": 60_000_000, "hrs": 3_600_000_000}
+#: Times are below this.
+END_OF_TIME: Final = 1 << 63
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LISTS: Final = ("triples", "atoms")
+
+
+class EventError(ValueError):
+    """Why a record is no event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``: the sender's name for it."""
+
+    t: int
+    triples: tuple[str, ...] = ()
+    atoms: tuple[str, ...] = ()
+    id: str | None = None
+
+
+def parse_event(text: str | bytes, unit: str = "sec") -> Event:
+    """The event that a line of JSON holds. Raises: EventError."""
+    try:
+        found = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise EventError('a JSON object is needed, as in {"t": 5, "triples": []}')
+    if not any(name in found for name in _LISTS):
+        raise EventError('an event has a list "triples"')
+    return Event(time_of(found, unit), _texts(found, "triples"), _texts(found, "atoms"), _identifier(found))
+
+
+def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
+    """The time of an event, in units. Raises: EventError for one that has none, or none that is a time."""
+    t = members.get("t")
+    if t is None:
+        raise EventError('an event has a time: "t"')
+    if isinstance(t, datetime):
+        t = t.isoformat()
+    if isinstance(t, str):
+        t = _units(t, unit)
+    if not isinstance(t, int) or isinstance(t, bool):
+        raise EventError(f"t is an integer or an ISO date-time, not {json.dumps(t)[:80]}")
+    if not 0 <= t < END_OF_TIME:
+        raise EventError(f"t is from 0 to 2^63 - 1, not {t}")
+    return t
+
+
+def _units(text: str, unit: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
+    except ValueError:
+        raise EventError(f"t is an integer or an ISO date-time, not {text[:80]!r}") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return (moment - _EPOCH) // timedelta(microseconds=UNITS[unit])
+
+
+def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = members.get(name, ())
+    if not isinstance(found, list | tuple) or not all(isinstance(value, str) for value in found):
+        raise EventError(f'"{name}" is a list of texts')
+    return tuple(found)
+
+
+def _identifier(members: Mapping[str, Any]) -> str | None:
+    found = members.get("id")
+    if found is None or isinstance(found, str):
+        return found
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    raise EventError('"id" is a text or an integer')
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise EventError(f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice')
+    return found
+
+
+def _no_number(text: str) -> None:
+    raise EventError(f"{text} is no number of JSON")

@@ -1,0 +1,120 @@
+"""Kafka topics as sources and sinks (extra ``kafka``: confluent-kafka)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from shiq.errors import OperationalError, UsageError
+from streams.front.record import Record
+
+#: Seconds that a broker is waited for.
+_PATIENCE = 30.0
+
+
+def kafka_address(target: str) -> tuple[str, str]:
+    """Broker and topic of ``kafka://HOST:PORT/TOPIC``. Raises: UsageError."""
+    found = urlsplit(target)
+    topic = found.path.strip("/")
+    if not found.hostname or not found.port or not topic or "/" in topic:
+        raise UsageError(f"{target}: not the address of a topic", "Write kafka://HOST:PORT/TOPIC.")
+    return f"{found.hostname}:{found.port}", topic
+
+
+def _library() -> Any:
+    try:
+        import confluent_kafka  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise OperationalError("Kafka needs the package confluent-kafka", "Install it: pip install 'shiq[kafka]'.") from None
+    return confluent_kafka
+
+
+class KafkaSource:
+    """The records of a topic, partition by partition as they come; position: the next offset of each partition."""
+
+    def __init__(self, broker: str, topic: str) -> None:
+        self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
+        self.position: dict[str, int] = {}
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        """Without ``follow`` up to the offsets that the topic ends with now."""
+        kafka = _library()
+        settings = {
+            "bootstrap.servers": self.broker,
+            "group.id": "shiq",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "error_cb": lambda error: None,
+        }
+        consumer = kafka.Consumer(settings)
+        try:
+            yield from self._read(kafka, consumer, follow)
+        except kafka.KafkaException as error:
+            raise OperationalError(
+                f"{self.name}: {error.args[0].str()}", "See that the broker runs and has the topic."
+            ) from error
+        finally:
+            consumer.close()
+
+    def _read(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
+        metadata = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
+        if metadata.error is not None:
+            raise OperationalError(f"{self.name}: {metadata.error.str()}", "Create the topic first.")
+        ends, assigned = {}, []
+        for partition in metadata.partitions:
+            low, high = consumer.get_watermark_offsets(kafka.TopicPartition(self.topic, partition), timeout=_PATIENCE)
+            at = max(self.position.get(str(partition), low), low)
+            self.position[str(partition)] = at
+            if at < high:
+                ends[partition] = high
+            assigned.append(kafka.TopicPartition(self.topic, partition, at))
+        consumer.assign(assigned)
+        while follow or ends:
+            for message in consumer.consume(1000, timeout=0.5):
+                if message.error() is not None:
+                    raise kafka.KafkaException(message.error())
+                partition, offset = message.partition(), message.offset()
+                if not follow and partition not in ends:
+                    continue
+                self.position[str(partition)] = offset + 1
+                if not follow and offset + 1 >= ends[partition]:
+                    del ends[partition]
+                yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
+
+
+class KafkaSink:
+    """A topic; ``length``: how many rows were sent before. A run that goes on after a kill may send rows behind its checkpoint
+    again: each has its number as key, by which a reader knows them."""
+
+    def __init__(self, broker: str, topic: str, length: int = 0) -> None:
+        self.name, self.topic, self.length = f"kafka://{broker}/{topic}", topic, length
+        self.producer = _library().Producer(
+            {"bootstrap.servers": broker, "enable.idempotence": True, "error_cb": lambda error: None}
+        )
+        self.failed: list[str] = []
+
+    def write(self, rows: Sequence[str]) -> None:
+        for row in rows:
+            while True:
+                try:
+                    self.producer.produce(self.topic, row.encode(), key=str(self.length).encode(), on_delivery=self._delivered)
+                    break
+                except BufferError:
+                    self.producer.poll(0.1)
+            self.length += 1
+        self.producer.poll(0)
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self.failed.append(error.str())
+
+    def flush(self) -> int:
+        if self.producer.flush(_PATIENCE) or self.failed:
+            raise OperationalError(
+                f"{self.name}: {(self.failed or ['the broker does not answer'])[0]}", "See that the broker runs."
+            )
+        return self.length
+
+    def close(self) -> None:
+        self.flush()

@@ -1,0 +1,53 @@
+"""Which events come too late, or are too far ahead to be believed; judged event by event, in order of source and line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Arrival(Enum):
+    """How an event stands to those that were accepted before it."""
+
+    ACCEPTED = "accepted"
+    LATE = "late"
+    AHEAD = "ahead"
+
+
+@dataclass
+class Clock:
+    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``.
+
+    >>> clock = Clock(lateness=2, max_ahead=100)
+    >>> [clock.judge(t).value for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
+    (['accepted', 'accepted', 'late', 'ahead', 'accepted'], 11, 9)
+    """
+
+    lateness: int = 0
+    max_ahead: int = 100_000
+    newest: int | None = None
+
+    def judge(self, t: int) -> Arrival:
+        """Whether an event at ``t`` is accepted now; if so, time goes on to it. The first one always is."""
+        if self.newest is None:
+            self.newest = t
+        elif t < self.newest - self.lateness:
+            return Arrival.LATE
+        elif t > self.newest + self.max_ahead:
+            return Arrival.AHEAD
+        else:
+            self.newest = max(self.newest, t)
+        return Arrival.ACCEPTED
+
+    @property
+    def watermark(self) -> int | None:
+        """Nothing before this time is accepted any more; None before the first event."""
+        return None if self.newest is None else self.newest - self.lateness
+
+    def said(self, t: int, arrival: Arrival) -> str:
+        """Why an event at ``t`` was not accepted, as a sentence."""
+        if arrival is Arrival.LATE:
+            return (
+                f"t = {t} is before {self.watermark}: the newest was {self.newest}, and the lateness allowed is {self.lateness}"
+            )
+        return f"t = {t} is more than {self.max_ahead:,} after the newest, {self.newest} (--max-ahead)"

@@ -1,0 +1,23 @@
+"""One record of a source, as it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams.front.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic the offset. ``event``: where the
+    source is a table, what the row says; ``problem``: why the bytes cannot be a whole record."""
+
+    source: str
+    line: int
+    data: bytes
+    event: Event | None = None
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "backslashreplace")

@@ -1,0 +1,38 @@
+"""What of a stream was not used: counted by kind, and written one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+from shiq.verdict import Leftover
+from streams.front.sinks import Sink
+
+#: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or is too far ahead.
+MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
+#: How many of each kind a result names.
+_SHOWN = 20
+
+
+@dataclass
+class Rejects:
+    """The records that were not used. ``sink``: where each goes, if anywhere; ``shown``: the first of each kind, for results."""
+
+    sink: Sink | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    shown: list[Leftover] = field(default_factory=list)
+
+    def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
+        """Takes down one record."""
+        self.counts[kind] += 1
+        if self.counts[kind] <= _SHOWN:
+            self.shown.append(Leftover(kind, reason, source, line, text[:200]))
+        if self.sink is not None:
+            row = {"kind": kind, "source": source, "line": line, "reason": reason, "text": text}
+            self.sink.write([json.dumps(row, ensure_ascii=False)])
+
+    def leftovers(self) -> list[Leftover]:
+        """What to tell in a result: the first of each kind, and how many more there are."""
+        more = {kind: count - _SHOWN for kind, count in self.counts.items() if count > _SHOWN}
+        return [*self.shown, *(Leftover(kind, f"{count:,} more", count=count) for kind, count in sorted(more.items()))]

@@ -1,0 +1,123 @@
+"""Where rows go: a file of JSON lines, stdout, a Parquet or Delta table, a Kafka topic.
+
+A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes each row once. Tables and topics are
+written when the sink is flushed; what a checkpoint counts of a table are its files, of a topic the rows that were sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from jobs.files import NO_ROOM, is_device
+from shiq.errors import OperationalError, UsageError
+from streams.front.kafka import KafkaSink, kafka_address
+
+
+class Sink(Protocol):
+    """Takes rows, each a JSON object as text."""
+
+    def write(self, rows: Sequence[str]) -> None:
+        """Takes ``rows``. Raises: OperationalError."""
+
+    def flush(self) -> int:
+        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here. Raises: OperationalError."""
+
+    def close(self) -> None: ...
+
+
+def open_sink(target: str, length: int | None = None) -> Sink:
+    """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``, ``….delta``, else a file of JSON
+    lines. ``length``: what was written up to a checkpoint; all behind it goes; None begins anew.
+
+    Raises: OperationalError where it cannot be written, or is shorter than ``length``; UsageError.
+    """
+    if target == "-":
+        return Stdout()
+    if target.startswith("kafka://"):
+        return KafkaSink(*kafka_address(target), length or 0)
+    if "://" in target:
+        raise UsageError(f"{target}: no such sink", "Name a file, -, a .parquet or .delta table, or kafka://HOST:PORT/TOPIC.")
+    if target.endswith((".parquet", ".delta")):
+        from streams.front.table_sinks import DeltaSink, ParquetSink
+
+        return (ParquetSink if target.endswith(".parquet") else DeltaSink)(Path(target), length)
+    return LinesFile(Path(target), length)
+
+
+class Stdout:
+    """Standard output; each batch of rows is seen at once."""
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    def write(self, rows: Sequence[str]) -> None:
+        for row in rows:
+            sys.stdout.write(row + "\n")
+        self.written += len(rows)
+        sys.stdout.flush()
+
+    def flush(self) -> int:
+        sys.stdout.flush()
+        return self.written
+
+    def close(self) -> None:
+        sys.stdout.flush()
+
+
+class LinesFile:
+    """A file of one JSON object a line."""
+
+    def __init__(self, path: Path, length: int | None = None) -> None:
+        self.path, self.length = path, length or 0
+        with _saying(path):
+            mode = "ab" if is_device(path) else "wb" if length is None else "r+b"
+            self.file: IO[bytes] = open(path, mode, buffering=1 << 16)  # noqa: SIM115 - closed by close()
+            if length is not None and not is_device(path):
+                self._cut(length)
+
+    def _cut(self, length: int) -> None:
+        has = os.fstat(self.file.fileno()).st_size
+        if has < length:
+            raise OperationalError(
+                f"{self.path} has {has:,} bytes, but {length:,} when the checkpoint was made",
+                "Put the file back, or start with another checkpoint directory.",
+            )
+        self.file.truncate(length)
+        self.file.seek(length)
+
+    def write(self, rows: Sequence[str]) -> None:
+        data = "".join(row + "\n" for row in rows).encode("utf-8", "backslashreplace")
+        with _saying(self.path):
+            self.file.write(data)
+        self.length += len(data)
+
+    def flush(self) -> int:
+        with _saying(self.path):
+            self.file.flush()
+            if not is_device(self.path):
+                os.fsync(self.file.fileno())
+        return self.length
+
+    def close(self) -> None:
+        with _saying(self.path):
+            self.file.close()
+
+
+@contextmanager
+def _saying(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        remedy = "Make room, then start again: it goes on." if error.errno in NO_ROOM else "Name a file that may be written."
+        raise OperationalError(f"{path}: cannot be written ({error.strerror or error})", remedy) from error
+
+
+def row_text(row: Any) -> str:
+    """A row as every sink takes it: JSON on one line."""
+    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "))

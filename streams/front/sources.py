@@ -1,0 +1,240 @@
+"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka topics.
+
+A source yields records in order. Its ``position`` is a JSON value that says how far the records yielded so far go; set before
+`read`, the records behind it come. Files keep the position by line and, where they are not packed, by byte.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+from urllib.parse import urlsplit
+
+from shiq.errors import InputError, OperationalError, UsageError
+from shiq.formats import Format
+from shiq.packed import MAGIC_BYTES, packing_of
+from shiq.sources import FileSource, TableSource, table_kind
+from streams.front.event import EventError, time_of
+from streams.front.kafka import KafkaSource, kafka_address
+from streams.front.record import Record
+
+#: Bytes of a line, at most; a longer one is told and passed over, so that no line fills the memory.
+LONGEST_LINE = 1 << 28
+#: Seconds between looks at a file or folder that is followed.
+_LOOK = 0.2
+
+
+class Source(Protocol):
+    """Yields the records of one ``--source``."""
+
+    @property
+    def name(self) -> str: ...
+
+    position: Any
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        """The records behind ``position``; with ``follow`` those to come too. Raises: InputError, OperationalError."""
+
+
+def open_source(target: str, unit: str = "sec") -> Source:
+    """The source that ``target`` names: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
+
+    Raises: InputError for a file that is not there, UsageError for an address that is none.
+    """
+    if target == "-":
+        return Pipe()
+    if target.startswith("kafka://"):
+        return KafkaSource(*kafka_address(target))
+    if target.startswith("socket://"):
+        return Socket(target)
+    if "://" in target:
+        raise UsageError(
+            f"{target}: no such source", "Name a file, a folder, -, a table, kafka://HOST:PORT/TOPIC or socket://HOST:PORT."
+        )
+    path = Path(target)
+    if not path.exists():
+        raise InputError(f"{target} does not exist", "Check the path.")
+    if table_kind(target) is not None:
+        return Table(target, unit)
+    return Folder(path) if path.is_dir() else LinesFile(path)
+
+
+# --- lines -----------------------------------------------------------------------------------------
+
+
+def _lines(stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False) -> Iterator[tuple[Record, int]]:
+    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its end, whether to look again."""
+    number, begun = before, b""
+    while True:
+        data = stream.readline(LONGEST_LINE)
+        if not data or not data.endswith(b"\n"):
+            begun += data
+            if len(begun) < LONGEST_LINE and wait():
+                continue
+            if not begun:
+                return
+            data, begun = begun, b""
+        else:
+            data, begun = begun + data, b""
+        number += 1
+        problem = "" if data.endswith(b"\n") or len(data) < LONGEST_LINE else f"a line of more than {LONGEST_LINE:,} bytes"
+        if data.strip():
+            yield Record(name, number, data.rstrip(b"\r\n"), problem=problem), len(data)
+        else:
+            yield Record(name, number, b""), len(data)
+
+
+@dataclass
+class LinesFile:
+    """A file of lines; packed ones are unpacked. Position: lines and bytes."""
+
+    path: Path
+    position: dict[str, int] = field(default_factory=lambda: {"line": 0, "byte": 0})
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        with open(self.path, "rb") as stream:
+            packing = packing_of(stream.read(MAGIC_BYTES))
+        if packing is None:
+            yield from self._plain(follow)
+            return
+        done = self.position["line"]
+        unpacked = FileSource(self.name, self.path, Format.NTRIPLES, packing).open()
+        for record, size in _lines(unpacked, self.name, 0):
+            if record.line > done:
+                self._went(record, size)
+                if record.data:
+                    yield record
+
+    def _plain(self, follow: bool) -> Iterator[Record]:
+        def wait() -> bool:
+            if follow:
+                time.sleep(_LOOK)
+            return follow
+
+        try:
+            with open(self.path, "rb") as stream:
+                stream.seek(self.position["byte"])
+                for record, size in _lines(stream, self.name, self.position["line"], wait):
+                    self._went(record, size)
+                    if record.data:
+                        yield record
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be read ({error.strerror or error})", "Check the path and its permissions."
+            ) from error
+
+    def _went(self, record: Record, size: int) -> None:
+        self.position = {"line": record.line, "byte": self.position["byte"] + size}
+
+
+@dataclass
+class Folder:
+    """The files of a folder, in order of their names; with ``follow`` those that come later too. Position: by file."""
+
+    path: Path
+    position: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        while True:
+            for file in self._files():
+                known = self.position.get(file.name)
+                if known == "done":
+                    continue
+                lines = LinesFile(file, known or {"line": 0, "byte": 0})
+                for record in lines.read(False):
+                    self.position[file.name] = lines.position
+                    yield record
+                self.position[file.name] = "done"
+            if not follow:
+                return
+            time.sleep(_LOOK)
+
+    def _files(self) -> list[Path]:
+        entries = sorted(entry for entry in self.path.iterdir() if not entry.name.startswith((".", "_")))
+        folder = next((entry for entry in entries if entry.is_dir()), None)
+        if folder is not None:
+            raise InputError(f"{folder} is a folder within a folder of events", "Give it as a --source of its own.")
+        return entries
+
+
+@dataclass
+class Pipe:
+    """Standard input, which nothing can read twice: a run that goes on reads what comes then."""
+
+    name: str = "-"
+    position: int = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        for record, _ in _lines(sys.stdin.buffer, self.name, 0):
+            self.position = record.line
+            if record.data:
+                yield record
+
+
+@dataclass
+class Socket:
+    """A server of lines, which we connect to. What it sent to a run that was killed is not sent again."""
+
+    name: str
+    position: int = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        found = urlsplit(self.name)
+        if not found.hostname or not found.port:
+            raise UsageError(f"{self.name}: not the address of a server", "Write socket://HOST:PORT.")
+        try:
+            with socket.create_connection((found.hostname, found.port), timeout=30) as connection:
+                connection.settimeout(None)
+                with connection.makefile("rb") as stream:
+                    for record, _ in _lines(stream, self.name, 0):
+                        self.position = record.line
+                        if record.data:
+                            yield record
+        except OSError as error:
+            raise OperationalError(f"{self.name}: {error.strerror or error}", "See that the server runs.") from error
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """A Parquet or Delta table with the columns s, p, o, t, or atom, t: each row is an event. Position: rows."""
+
+    name: str
+    unit: str = "sec"
+    position: int = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        from streams.front.tables import event_rows
+
+        kind = table_kind(self.name)
+        if kind is None:
+            raise InputError(f"{self.name} is no table", "Check the path.")
+        for number, values in enumerate(event_rows(TableSource(self.name, kind, Path(self.name))), 1):
+            if number <= self.position:
+                continue
+            self.position = number
+            yield self._record(number, values)
+
+    def _record(self, number: int, values: dict[str, Any]) -> Record:
+        from streams.front.tables import event_of
+
+        shown = " ".join(str(value) for value in values.values())
+        try:
+            return Record(self.name, number, shown.encode(), event_of(values, time_of(values, self.unit)))
+        except EventError as error:
+            return Record(self.name, number, shown.encode(), problem=str(error))

@@ -1,0 +1,225 @@
+"""What stream commands share: events, sources, sinks, lateness, rejects, checkpoints; each fault of an input is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socketserver
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shiq.errors import InputError, OperationalError, UsageError
+from shiq.verdict import KINDS
+from streams.front.checkpoint import POINTS, Checkpoint, Saved, checkpointing
+from streams.front.event import EventError, parse_event
+from streams.front.lateness import Arrival, Clock
+from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.front.sinks import LinesFile, open_sink
+from streams.front.sources import open_source
+
+LINE = '{"t": %d, "triples": ["<urn:s> <urn:p> <urn:o> ."]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"t": 1', "no JSON"),
+        ("[1]", "a JSON object"),
+        ('{"triples": []}', "has a time"),
+        ('{"t": null, "triples": []}', "has a time"),
+        ('{"t": "tomorrow", "triples": []}', "not 'tomorrow'"),
+        ('{"t": 1.0, "triples": []}', "not 1.0"),
+        ('{"t": true, "triples": []}', "not true"),
+        ('{"t": NaN, "triples": []}', "NaN is no number"),
+        ('{"t": -1, "triples": []}', "not -1"),
+        ('{"t": "1969-12-31T23:59:59Z", "triples": []}', "from 0"),
+        ('{"t": 9223372036854775808, "triples": []}', "2^63"),
+        ('{"t": ' + "9" * 5000 + ', "triples": []}', "no JSON"),
+        ('{"t": 1}', '"triples"'),
+        ('{"t": 1, "triples": "<urn:s> <urn:p> <urn:o> ."}', "a list of texts"),
+        ('{"t": 1, "triples": [1]}', "a list of texts"),
+        ('{"t": 1, "t": 2, "triples": []}', '"t" is there twice'),
+        ('{"t": 1, "triples": [], "id": 1.5}', '"id"'),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_what_is_no_event_says_why(text: str, said: str) -> None:
+    with pytest.raises(EventError, match=said.replace("^", r"\^").replace("[", r"\[")):
+        parse_event(text)
+
+
+def test_times_are_floored_to_the_unit() -> None:
+    moment = '{"t": "2014-08-01T08:59:59.999", "triples": []}'
+    seconds = 1406883599
+    assert [parse_event(moment, unit).t for unit in ("msec", "sec", "min", "hrs")] == [
+        seconds * 1000 + 999,
+        seconds,
+        seconds // 60,
+        seconds // 3600,
+    ]
+    assert parse_event('{"t": "2014-08-01T10:00:00+02:00", "triples": []}', "hrs").t == 1406880000 // 3600
+
+
+def test_late_and_far_ahead_are_judged_one_by_one() -> None:
+    clock = Clock(lateness=1, max_ahead=10)
+    judged = [clock.judge(t) for t in (5, 6, 5, 4, 17, 16, 14)]
+    late, ahead, fine = Arrival.LATE, Arrival.AHEAD, Arrival.ACCEPTED
+    assert judged == [fine, fine, fine, late, ahead, fine, late]
+    assert (clock.newest, clock.watermark) == (16, 15)
+
+
+def _lines(path: Path, times: range) -> None:
+    data = "".join(LINE % t + "\n" for t in times).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "events.jsonl.gz"])
+def test_a_file_goes_on_behind_any_record(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    _lines(file, range(5))
+    whole = list(open_source(str(file)).read(False))
+    assert [(record.line, parse_event(record.data).t) for record in whole] == [(t + 1, t) for t in range(5)]
+    for stop in range(5):
+        first = open_source(str(file))
+        begun = first.read(False)
+        read = [next(begun) for _ in range(stop)]
+        second = open_source(str(file))
+        second.position = json.loads(json.dumps(first.position))
+        assert read + list(second.read(False)) == whole
+
+
+def test_blank_lines_and_a_cut_end_keep_their_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_bytes(b"\n" + (LINE % 1).encode() + b'\r\n\n{"t": 2, "tri')
+    records = list(open_source(str(file)).read(False))
+    assert [record.line for record in records] == [2, 4]
+    assert parse_event(records[0].data).t == 1
+    with pytest.raises(EventError):
+        parse_event(records[1].data)
+
+
+def test_a_folder_is_read_by_name_and_goes_on(tmp_path: Path) -> None:
+    _lines(tmp_path / "b.jsonl", range(3, 5))
+    _lines(tmp_path / "a.jsonl", range(3))
+    source = open_source(str(tmp_path))
+    reading = source.read(False)
+    first = [parse_event(next(reading).data).t for _ in range(4)]
+    again = open_source(str(tmp_path))
+    again.position = json.loads(json.dumps(source.position))
+    assert first + [parse_event(record.data).t for record in again.read(False)] == [0, 1, 2, 3, 4]
+    (tmp_path / "c").mkdir()
+    with pytest.raises(InputError, match="folder within a folder"):
+        list(open_source(str(tmp_path)).read(False))
+
+
+def test_tables_are_rows_of_one_event_each(tmp_path: Path) -> None:
+    file = tmp_path / "events.parquet"
+    columns = {"s": ["<urn:s>"] * 3, "p": ["<urn:p>"] * 3, "o": ["<urn:o>", '"x"', "<urn:o>"], "t": [1, 2, -3]}
+    pq.write_table(pa.table(columns), file)
+    records = list(open_source(str(file)).read(False))
+    assert [record.event and record.event.t for record in records] == [1, 2, None]
+    assert records[1].event is not None
+    assert records[1].event.triples == ('<urn:s> <urn:p> "x" .',)
+    assert "from 0" in records[2].problem
+    pq.write_table(pa.table({"s": ["<urn:s>"]}), file)
+    with pytest.raises(InputError, match="no column 'p'"):
+        list(open_source(str(file)).read(False))
+
+
+def test_a_socket_is_read_to_its_close() -> None:
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write((LINE % 1 + "\n" + LINE % 2).encode())
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        records = list(open_source(f"socket://127.0.0.1:{server.server_address[1]}").read(False))
+    assert [parse_event(record.data).t for record in records] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ("no/such.jsonl", InputError),
+        ("http://x/y", UsageError),
+        ("kafka://host/topic", UsageError),
+        ("socket://host", UsageError),
+    ],
+)
+def test_sources_that_are_none(target: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        list(open_source(target).read(False))
+
+
+def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
+    sink = LinesFile(tmp_path / "rejects.jsonl")
+    rejects = Rejects(sink)
+    for line in range(50):
+        rejects.add(LATE, "s", line, "too late", "text")
+    rejects.add(MALFORMED, "s", 99, "no JSON", "\udc80")
+    sink.flush()
+    rows = [json.loads(row) for row in (tmp_path / "rejects.jsonl").read_text().splitlines()]
+    assert len(rows) == 51
+    assert rows[0] == {"kind": "late", "source": "s", "line": 0, "reason": "too late", "text": "text"}
+    assert sum(leftover.count for leftover in rejects.leftovers()) == 51
+    assert {LATE, MALFORMED, AHEAD} <= set(KINDS)
+
+
+def test_an_output_is_cut_back_to_the_checkpoint(tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    sink = open_sink(str(file))
+    sink.write(["1", "2"])
+    length = sink.flush()
+    sink.write(["3"])
+    sink.close()
+    again = open_sink(str(file), length)
+    again.write(["4"])
+    again.close()
+    assert file.read_text() == "1\n2\n4\n"
+    with pytest.raises(OperationalError, match="has 6 bytes, but 60"):
+        open_sink(str(file), 60)
+    open_sink(str(file)).close()
+    assert file.read_text() == ""
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.delta"])
+def test_tables_as_outputs(tmp_path: Path, name: str) -> None:
+    from deltalake import DeltaTable
+
+    sink = open_sink(str(tmp_path / name))
+    sink.write(['{"t": 1, "atoms": ["a"]}', '{"t": 2, "atoms": []}'])
+    length = sink.flush()
+    sink.write(['{"t": 3, "atoms": ["b"]}'])
+    sink.close()
+    if name.endswith(".parquet"):
+        assert pq.read_table(tmp_path / name).column("t").to_pylist() == [1, 2, 3]
+        return
+    again = open_sink(str(tmp_path / name), length)
+    again.write(['{"t": 4, "atoms": []}'])
+    again.close()
+    assert sorted(DeltaTable(str(tmp_path / name)).to_pyarrow_table().column("t").to_pylist()) == [1, 2, 4]
+
+
+def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
+    place, settings = tmp_path / "checkpoint", {"window": "3", "tbox": "abc"}
+    saved = Saved({"events.jsonl": {"line": 2, "byte": 80}}, {"out": 7}, b"state")
+    with checkpointing(place, settings) as checkpoint:
+        assert checkpoint.load() is None
+        assert [checkpoint.is_due() for _ in range(POINTS)][-1]
+        checkpoint.save(saved)
+        checkpoint.save(saved)
+        with pytest.raises(OperationalError, match="another writer"), checkpointing(place, settings):
+            pass
+    with checkpointing(place, settings) as checkpoint:
+        assert checkpoint.load() == saved
+    assert len(list(place.glob("state-*"))) == 1
+    with pytest.raises(OperationalError, match="window 3, but this run has 4"):
+        Checkpoint(place, {**settings, "window": "4"}).load()
+    state = next(place.glob("state-*"))
+    state.write_bytes(b"stat3")
+    with pytest.raises(OperationalError, match="damaged"):
+        Checkpoint(place, settings).load()
