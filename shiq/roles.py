@@ -57,20 +57,20 @@ class RoleBox:
     @cached_property
     def _superroles(self) -> Mapping[Role, frozenset[Role]]:
         pairs = {pair for r, s in self.inclusions for pair in ((r, s), (r.inverse, s.inverse))}
-        return _reachable(pairs)
+        return reachable(pairs)
 
     @cached_property
     def _subroles(self) -> Mapping[Role, frozenset[Role]]:
         pairs = {pair for r, s in self.inclusions for pair in ((s, r), (s.inverse, r.inverse))}
-        return _reachable(pairs)
+        return reachable(pairs)
 
     @cached_property
     def _data_superproperties(self) -> Mapping[str, frozenset[str]]:
-        return _reachable(self.data_inclusions)
+        return reachable(self.data_inclusions)
 
     @cached_property
     def _data_subproperties(self) -> Mapping[str, frozenset[str]]:
-        return _reachable({(q, p) for p, q in self.data_inclusions})
+        return reachable({(q, p) for p, q in self.data_inclusions})
 
     def superroles(self, role: Role) -> frozenset[Role]:
         """All S with role ⊑* S, ``role`` included."""
@@ -91,21 +91,21 @@ class RoleBox:
         return self._data_subproperties.get(property) or frozenset((property,))
 
 
-def _reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
+def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
     """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one set."""
     successors: dict[T, list[T]] = {}
     for source, target in pairs:
         successors.setdefault(source, []).append(target)
         successors.setdefault(target, [])
     closure: dict[T, frozenset[T]] = {}
-    for members in _components(successors):
+    for members in components(successors):
         beyond = {id(closure[t]): closure[t] for s in members for t in successors[s] if t in closure}
         reached = frozenset(members).union(*beyond.values())
         closure |= dict.fromkeys(members, reached)
     return closure
 
 
-def _components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
+def components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
     """The strongly connected components of a graph, each after those that it leads to (Tarjan's algorithm, without recursion)."""
     order: dict[T, int] = {}
     low: dict[T, int] = {}

@@ -37,6 +37,7 @@ KINDS: dict[str, str] = {
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
     "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
     "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, property chains, keys or Self",
+    "outside-dl-lite": "an axiom that a stream is not watched for: it says more than inclusions of names and ∃R",
     "out-of-reach": "an axiom outside SHIQ(D) that cannot matter: it needs classes or properties that the data does not have",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
     "punning": "an IRI used as two kinds of property, or as class and datatype",

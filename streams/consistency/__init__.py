@@ -1,0 +1,8 @@
+"""Consistency of streams against a DL-Lite TBox, window by window, exactly.
+
+`plan` says how; `check_stream` does it in this process. The mathematics: docs/STREAMS.md.
+"""
+
+from streams.consistency.plan import Plan, plan
+
+__all__ = ["Plan", "plan"]

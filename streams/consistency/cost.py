@@ -1,0 +1,84 @@
+"""What a cut costs, by the rates of the labels; and the cut that costs least.
+
+A bolt evaluates, for each tuple that arrives, the conjunctions that its label is in. Bolts run side by side, so that the busiest
+one sets the pace of all; what is handed from one to the next costs too, and what is cached takes room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from streams.consistency.dl_lite import View
+from streams.consistency.labels import EXISTS, INVERSE
+from streams.consistency.negative_inclusions import Group
+from streams.consistency.topology import Bolt, Cut, bolts
+
+#: What handing a tuple on costs, in evaluations.
+FORWARDING = 1.0
+#: Beyond so many groups only cuts into two and three bolts are looked at.
+MOST_GROUPS = 8
+
+
+@dataclass(frozen=True)
+class Cost:
+    """``evaluations`` and ``inferences`` by bolt, ``forwarded`` tuples and ``cached`` ones (of a unit of time)."""
+
+    evaluations: tuple[float, ...]
+    inferences: tuple[float, ...]
+    forwarded: float
+    cached: float
+
+    @property
+    def total(self) -> float:
+        """With equally many tasks for each cut: bolts × the busiest bolt, and the forwarding."""
+        busiest = max(map(sum, zip(self.evaluations, self.inferences)), default=0.0)
+        return len(self.evaluations) * busiest + FORWARDING * self.forwarded
+
+
+def label_rates(view: View, rates: Mapping[str, float] | None) -> dict[str, float]:
+    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are not known."""
+    counted = view.vocabulary - view.stand_ins
+    if rates is None:
+        return dict.fromkeys(counted, 1.0)
+    return {label: rates.get(label.removeprefix(EXISTS).removesuffix(INVERSE), 0.0) for label in counted}
+
+
+def cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
+    """The cost of one topology for tuples that come with ``rates``."""
+    evaluations, inferences, forwarded, cached, arriving = [], [], 0.0, 0.0, dict(rates)
+    for bolt in pipeline:
+        partners = Counter(label for test in bolt.tests for label in test)
+        evaluations.append(sum(rate * partners[label] for label, rate in arriving.items()))
+        cached += sum(rate for label, rate in arriving.items() if partners[label])
+        onward, inferred = Counter[str](), 0.0
+        for label, rate in arriving.items():
+            for upper in bolt.lift.get(label, ()):
+                onward[upper] += rate  # type: ignore[assignment]
+                inferred += rate * (upper != label)
+        inferences.append(inferred)
+        forwarded += sum(onward.values())
+        arriving = dict(onward)
+    return Cost(tuple(evaluations), tuple(inferences), forwarded, cached)
+
+
+def costed(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> tuple[Bolt, ...]:
+    """``pipeline`` with what each bolt is expected to evaluate."""
+    found = cost(pipeline, rates)
+    return tuple(replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations))
+
+
+def cheapest(view: View, groups: Sequence[Group], rates: Mapping[str, float], most_cached: float | None = None) -> Cut:
+    """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or the least, if none does)."""
+    costs = {cut: cost(bolts(view, groups, cut), rates) for cut in cuts(len(groups))}
+    allowed = [cut for cut, found in costs.items() if most_cached is None or found.cached <= most_cached]
+    return min(allowed or [min(costs, key=lambda cut: costs[cut].cached)], key=lambda cut: (costs[cut].total, len(cut), cut))
+
+
+def cuts(groups: int) -> list[Cut]:
+    """Every cut, the empty bolt before the first group among them."""
+    places = range(groups + 1) if groups else range(0)
+    lengths = range(groups + 2) if groups <= MOST_GROUPS else range(3)
+    return [cut for length in lengths for cut in combinations(places, length)]

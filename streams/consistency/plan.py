@@ -1,0 +1,210 @@
+"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut, what is left out. Frozen.
+
+>>> from shiq.model import Class, DisjointClasses, TBox
+>>> watched = plan(TBox((DisjointClasses((Class("urn:A"), Class("urn:B"))),)), window=2)
+>>> watched.closure, watched.roots, watched.lanes
+(1, (('urn:A', 'urn:B'),), 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple, TypeAlias
+
+from shiq.abox import ABox
+from shiq.amounts import count
+from shiq.errors import UsageError
+from shiq.functional.writer import axiom_text
+from shiq.model import TBox
+from shiq.rdf import read_ontology
+from shiq.verdict import Leftover, blocks
+from streams.consistency.cost import cheapest, costed, label_rates
+from streams.consistency.dl_lite import Negative, Origins, View, siblings_disjoint, view
+from streams.consistency.labels import shown
+from streams.consistency.negative_inclusions import (
+    GROUPINGS,
+    MOST_UNFOLDED,
+    Group,
+    TooManyError,
+    closed,
+    closure,
+    refuting,
+    roots,
+)
+from streams.consistency.reasons import origins_of
+from streams.consistency.topology import Bolt, Cut, bolts, counted
+
+STRATEGIES = ("mask", "ntm", "ltm")
+ASSUMPTIONS = ("siblings-disjoint",)
+#: A told set of labels, as pairs where it is one: (B, B) for {B}.
+Labels: TypeAlias = tuple[str, ...]
+
+
+class LeftOut(NamedTuple):
+    axiom: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by group. What JSON shows has its names:
+    `positive`, `negative`, `horn`, `left_out`, `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`."""
+
+    view: View
+    window: int
+    strategy: str
+    grouping: str
+    cut: Cut
+    negatives: Mapping[Negative, Origins]
+    grouped: tuple[Group, ...]
+    bolts: tuple[Bolt, ...]
+    closure: int
+    leftovers: tuple[Leftover, ...] = ()
+    abox: ABox = field(default_factory=ABox)
+
+    @cached_property
+    def root_set(self) -> Group:
+        return tuple(negative for group in self.grouped for negative in group)
+
+    @property
+    def roots(self) -> tuple[Labels, ...]:
+        return tuple(map(pair, self.root_set))
+
+    @property
+    def groups(self) -> tuple[tuple[Labels, ...], ...]:
+        return tuple(tuple(map(pair, group)) for group in self.grouped)
+
+    @property
+    def lanes(self) -> int:
+        """Words of 64 roots that a mask has."""
+        return -(-len(self.root_set) // 64)
+
+    @property
+    def positive(self) -> tuple[Labels, ...]:
+        special = self.view.stand_ins
+        return tuple(sorted((shown(x), shown(y)) for x, y in self.view.positive if special.isdisjoint((x, y))))
+
+    @property
+    def negative(self) -> tuple[Labels, ...]:
+        return tuple(sorted(map(pair, self.view.negative)))
+
+    @property
+    def horn(self) -> tuple[tuple[Labels, str], ...]:
+        return tuple(sorted((tuple(sorted(body)), head) for body, head in self.view.horn))
+
+    @cached_property
+    def unsatisfiable(self) -> Labels:
+        labels = self.view.vocabulary - self.view.stand_ins
+        return tuple(sorted(shown(label) for label in labels if refuting(self.view, label, self.root_set)))
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        return tuple(LeftOut(leftover.text or leftover.message, leftover.message) for leftover in self.leftovers)
+
+    def axioms_of(self, conflict: Negative) -> tuple[str, ...]:
+        """The axioms by which labels contradict, as functional syntax, in their order."""
+        found = sorted(origins_of(self.view, self.negatives, conflict))
+        return tuple(axiom_text(self.view.axioms[index]) for index in found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``shiq stream plan --json`` writes it."""
+        return {
+            "window": self.window,
+            "strategy": self.strategy,
+            "grouping": self.grouping,
+            "cut": list(self.cut),
+            "positive": [list(labels) for labels in self.positive],
+            "negative": [list(labels) for labels in self.negative],
+            "horn": [{"body": list(body), "head": head} for body, head in self.horn],
+            "left_out": [item._asdict() for item in self.left_out],
+            "unsatisfiable": list(self.unsatisfiable),
+            "closure": self.closure,
+            "roots": [list(labels) for labels in self.roots],
+            "groups": [[list(labels) for labels in group] for group in self.groups],
+            "bolts": [{name: getattr(bolt, name) for name in _TOLD} for bolt in self.bolts],
+            "lanes": self.lanes,
+        }
+
+
+_TOLD = ("groups", "conjunctions", "inferences", "expected_evaluations")
+
+
+def pair(labels: Negative) -> Labels:
+    ordered = tuple(sorted(map(shown, labels)))
+    return ordered * 2 if len(ordered) == 1 else ordered
+
+
+def plan(
+    tbox: TBox | str | PathLike[str] | Sequence[Any],
+    window: int = 0,
+    strategy: str = "mask",
+    cut: Cut | str = "auto",
+    grouping: str = "printed",
+    rates: Mapping[str, float] | None = None,
+    assume: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    most_cached: float | None = None,
+) -> Plan:
+    """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology` reads), in windows of
+    ``window`` + 1 points.
+
+    ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm`` alone. ``rates``: events a unit by
+    IRI; ``most_cached``: a bound for what ``auto`` may cache of a unit. ``allow``: kinds of leftovers that are agreed on.
+    Raises: UsageError; InputError where ``tbox`` cannot be read.
+    """
+    _check(window, strategy, grouping, assume)
+    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox])
+    seen, negatives, leftovers = _closed(view(reading.tbox), assume)
+    kept = tuple(leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow))
+    groups = GROUPINGS[grouping](seen, roots(seen, negatives))
+    known = label_rates(seen, rates)
+    if strategy != "ltm":
+        chosen: Cut = ()
+    elif cut == "auto":
+        chosen = cheapest(seen, groups, known, most_cached)
+    else:
+        chosen = _checked(cut, len(groups))
+    complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
+    pipeline = costed(bolts(seen, groups, chosen), known)
+    return Plan(
+        seen, window, strategy, grouping, chosen, negatives, groups, pipeline, counted(seen, complete), kept, reading.abox
+    )
+
+
+def _closed(seen: View, assume: Sequence[str]) -> tuple[View, dict[Negative, Origins], list[Leftover]]:
+    """The view less Horn rules that unfold into too much, its negative inclusions closed, and what is left out."""
+    if "siblings-disjoint" in assume:
+        seen = siblings_disjoint(seen)
+    try:
+        negatives = closed(seen)
+    except TooManyError:
+        reason = f"it unfolds, with others, into over {count(MOST_UNFOLDED, 'set')} of labels"
+        more = {index: reason for origins in seen.horn.values() for index in origins}
+        seen = replace(seen, horn={}, left_out={**seen.left_out, **more})
+        negatives = closed(seen)
+    leftovers = [
+        Leftover("outside-dl-lite", reason, text=axiom_text(seen.axioms[index]), said=(seen.axioms[index],))
+        for index, reason in seen.left_out.items()
+    ]
+    return seen, negatives, leftovers
+
+
+def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
+    if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
+        raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
+    for what, value, known in (("strategy", strategy, STRATEGIES), ("grouping", grouping, tuple(GROUPINGS))):
+        if value not in known:
+            raise UsageError(f"{value!r} is no {what}", f"Known: {', '.join(known)}.")
+    for name in assume:
+        if name not in ASSUMPTIONS:
+            raise UsageError(f"{name!r} cannot be assumed", f"Known: {', '.join(ASSUMPTIONS)}.")
+
+
+def _checked(cut: Cut | str, groups: int) -> Cut:
+    places = cut if not isinstance(cut, str) else ()
+    if isinstance(cut, str) or list(places) != sorted(places) or any(not 0 <= place <= groups for place in places):
+        raise UsageError(f"{cut!r} is no cut of {count(groups, 'group')}", f"Give ascending numbers from 0 to {groups}, or auto.")
+    return tuple(places)
