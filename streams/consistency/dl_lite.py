@@ -7,7 +7,8 @@ individuals: role inclusions and role disjointness are inclusions over them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -70,6 +71,24 @@ class View:
 
     def descendants(self, label: str) -> frozenset[str]:
         return self.below.get(label) or frozenset((label,))
+
+    def way(self, label: str, tops: Iterable[str]) -> Origins:
+        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that are above it."""
+        came: dict[str, str | None] = {label: None}
+        queue = deque((label,))
+        while queue:
+            sub = queue.popleft()
+            for sup in self.upwards.get(sub, ()):
+                if sup not in came:
+                    came[sup] = sub
+                    queue.append(sup)
+        origins: Origins = frozenset()
+        for top in tops:
+            at = top if top in came else label
+            while (before := came[at]) is not None:
+                origins |= self.positive[before, at]
+                at = before
+        return origins
 
     @cached_property
     def existentials(self) -> tuple[tuple[str, str], ...]:

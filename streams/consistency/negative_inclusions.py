@@ -6,7 +6,7 @@ For pairs that is the order of the two, either way. What is closed is what is to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -49,7 +49,7 @@ def _unfolded(view: View, told: dict[Negative, Origins]) -> dict[Negative, Origi
             if met:
                 made = frozenset((negative - met) | body)
                 if made not in found and not any(covers(view, known, made, loosely=True) for known in found):
-                    found[made] = found[negative] | origins
+                    found[made] = found[negative] | origins | view.way(head, met)
                     waiting.append(made)
         if len(found) > MOST_UNFOLDED:
             raise TooManyError
@@ -62,9 +62,9 @@ def _role_step(view: View, negatives: dict[Negative, Origins]) -> Iterator[tuple
         why = refuting(view, label, negatives)
         between = refuting(view, PAIR + label[1:], negatives) if view.pairs else None
         if between is not None and why is None:
-            yield frozenset((label,)), negatives[between]
+            yield frozenset((label,)), negatives[between] | view.way(PAIR + label[1:], between)
         elif why is not None and refuting(view, inverse, negatives) is None:
-            yield frozenset((inverse,)), negatives[why]
+            yield frozenset((inverse,)), negatives[why] | view.way(label, why)
 
 
 def refuting(view: View, label: str, negatives: Iterable[Negative]) -> Negative | None:
@@ -139,3 +139,11 @@ def groups_by_depth(view: View, negatives: Group) -> tuple[Group, ...]:
 
 
 GROUPINGS = {"printed": groups_as_printed, "depth": groups_by_depth}
+
+
+def origins_of(view: View, negatives: Mapping[Negative, Origins], conflict: Negative) -> Origins:
+    """The axioms of one negative inclusion that makes the labels of ``conflict`` contradict, and of the ways up to it."""
+    for negative, origins in negatives.items():
+        if conflict in conflicts(view, negative, conflict):
+            return origins.union(*(view.way(label, negative) for label in conflict))
+    return frozenset()

@@ -31,10 +31,10 @@ from streams.consistency.negative_inclusions import (
     TooManyError,
     closed,
     closure,
+    origins_of,
     refuting,
     roots,
 )
-from streams.consistency.reasons import origins_of
 from streams.consistency.topology import Bolt, Cut, bolts, counted
 
 STRATEGIES = ("mask", "ntm", "ltm")
