@@ -84,25 +84,44 @@ class KafkaSource:
 
 
 class KafkaSink:
-    """A topic; ``length``: how many rows were sent before. A run that goes on after a kill may send rows behind its checkpoint
-    again: each has its number as key, by which a reader knows them."""
+    """A topic. Each row has its number as key, so that a run that goes on sees which rows behind its checkpoint were sent before
+    it was killed, and sends each once. ``length``: the rows of the checkpoint, None for a run that begins anew."""
 
-    def __init__(self, broker: str, topic: str, length: int = 0) -> None:
-        self.name, self.topic, self.length = f"kafka://{broker}/{topic}", topic, length
-        self.producer = _library().Producer(
-            {"bootstrap.servers": broker, "enable.idempotence": True, "error_cb": lambda error: None}
-        )
+    def __init__(self, broker: str, topic: str, length: int | None = None) -> None:
+        self.name, self.broker, self.topic, self.length = f"kafka://{broker}/{topic}", broker, topic, length or 0
+        settings = {"bootstrap.servers": broker, "enable.idempotence": True, "error_cb": lambda error: None}
+        self.producer = _library().Producer(settings)
         self.failed: list[str] = []
+        self.sent = self._sent() if length is not None else 0
+
+    def _sent(self) -> int:
+        """How many rows the topic has had: the greatest key that a partition ends with, and one."""
+        kafka = _library()
+        consumer = kafka.Consumer({"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False})
+        sent = 0
+        try:
+            for partition in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
+                place = kafka.TopicPartition(self.topic, partition)
+                low, high = consumer.get_watermark_offsets(place, timeout=_PATIENCE)
+                if high > low:
+                    consumer.assign([kafka.TopicPartition(self.topic, partition, high - 1)])
+                    message = consumer.poll(_PATIENCE)
+                    key = message.key() if message is not None and message.error() is None else None
+                    sent = max(sent, int(key) + 1 if key and key.isdigit() else 0)
+        finally:
+            consumer.close()
+        return sent
 
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
-            while True:
+            self.length += 1
+            while self.length > self.sent:
                 try:
-                    self.producer.produce(self.topic, row.encode(), key=str(self.length).encode(), on_delivery=self._delivered)
+                    key = str(self.length - 1).encode()
+                    self.producer.produce(self.topic, row.encode(), key=key, on_delivery=self._delivered)
                     break
                 except BufferError:
                     self.producer.poll(0.1)
-            self.length += 1
         self.producer.poll(0)
 
     def _delivered(self, error: Any, message: Any) -> None:
@@ -111,9 +130,8 @@ class KafkaSink:
 
     def flush(self) -> int:
         if self.producer.flush(_PATIENCE) or self.failed:
-            raise OperationalError(
-                f"{self.name}: {(self.failed or ['the broker does not answer'])[0]}", "See that the broker runs."
-            )
+            why = self.failed[0] if self.failed else "the broker does not answer"
+            raise OperationalError(f"{self.name}: {why}", "See that the broker runs.")
         return self.length
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ def open_sink(target: str, length: int | None = None) -> Sink:
     if target == "-":
         return Stdout()
     if target.startswith("kafka://"):
-        return KafkaSink(*kafka_address(target), length or 0)
+        return KafkaSink(*kafka_address(target), length)
     if "://" in target:
         raise UsageError(f"{target}: no such sink", "Name a file, -, a .parquet or .delta table, or kafka://HOST:PORT/TOPIC.")
     if target.endswith((".parquet", ".delta")):

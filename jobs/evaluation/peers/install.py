@@ -55,7 +55,12 @@ class Jar:
 
 def jars_of(peer: Peer) -> list[Jar]:
     """What ``jars.txt`` lists for ``peer``."""
-    return [jar for section, jar in _listed((_HERE / "jars.txt").read_text(encoding="utf-8")) if section == peer.name]
+    return listed_jars(_HERE / "jars.txt", peer.name)
+
+
+def listed_jars(file: Path, section: str) -> list[Jar]:
+    """The jars of a section of ``file``: after a line [section], on each line coordinates and SHA-256."""
+    return [jar for name, jar in _listed(file.read_text(encoding="utf-8")) if name == section]
 
 
 def _listed(text: str) -> Iterator[tuple[str, Jar]]:
@@ -98,16 +103,9 @@ def install(peer: Peer, folder: Path, source: str) -> None:
     compiler = shutil.which("javac")
     if compiler is None:
         raise OperationalError("there is no javac", "Install a JDK 17 (Debian: default-jdk-headless).")
-    own = folder / peer.name
+    own, wanted = folder / peer.name, jars_of(peer)
     jars = own / "jars"
-    jars.mkdir(parents=True, exist_ok=True)
-    wanted = jars_of(peer)
-    for stranger in {jar.name for jar in jars.glob("*.jar")} - {jar.name for jar in wanted}:
-        (jars / stranger).unlink()
-    for jar in wanted:
-        target = jars / jar.name
-        if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
-            _write(target, _fetched(jar, source))
+    fetch_jars(wanted, jars, source)
     classes = own / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir()
@@ -116,6 +114,20 @@ def install(peer: Peer, folder: Path, source: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OperationalError(f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}", "Is it a JDK 17?")
+
+
+def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
+    """Leaves just the ``wanted`` jars in ``folder``; those that are not there come from the repository ``source``.
+
+    Raises OperationalError for a file that does not come or is not the one that it should be.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for stranger in {jar.name for jar in folder.glob("*.jar")} - {jar.name for jar in wanted}:
+        (folder / stranger).unlink()
+    for jar in wanted:
+        target = folder / jar.name
+        if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
+            _write(target, _fetched(jar, source))
 
 
 def _fetched(jar: Jar, source: str) -> bytes:

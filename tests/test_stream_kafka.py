@@ -1,0 +1,71 @@
+"""Kafka as source and sink, through a real broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiq.errors import OperationalError
+from streams.front.event import parse_event
+from streams.front.sinks import open_sink
+from streams.front.sources import open_source
+from tests.tools.kafka_broker import absent, broker
+
+confluent_kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+pytestmark = [pytest.mark.kafka, pytest.mark.skipif(bool(absent()), reason=absent())]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with broker(tmp_path_factory.mktemp("kafka")) as found:
+        yield found
+
+
+def _topic(address: str, name: str, partitions: int) -> str:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    client = AdminClient({"bootstrap.servers": address})
+    client.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    return f"kafka://{address}/{name}"
+
+
+def _times(target: str, position: object = None) -> tuple[list[int], object]:
+    source = open_source(target)
+    if position is not None:
+        source.position = json.loads(json.dumps(position))
+    return sorted(parse_event(record.data).t for record in source.read(False)), source.position
+
+
+def test_a_topic_gives_each_record_once_and_goes_on(address: str) -> None:
+    target = _topic(address, "events", 3)
+    sink = open_sink(target)
+    sink.write([json.dumps({"t": t, "triples": []}) for t in range(100)])
+    assert sink.flush() == 100
+    times, position = _times(target)
+    assert times == list(range(100))
+    sink.write([json.dumps({"t": t, "triples": []}) for t in range(100, 110)])
+    sink.close()
+    assert _times(target, position)[0] == list(range(100, 110))
+    assert _times(target)[0] == list(range(110))
+
+
+def test_rows_behind_a_checkpoint_are_not_sent_again(address: str) -> None:
+    target = _topic(address, "out", 2)
+    rows = [json.dumps({"t": t, "triples": []}) for t in range(20)]
+    killed = open_sink(target)
+    killed.write(rows[:5])
+    length = killed.flush()
+    killed.write(rows[5:12])
+    killed.flush()  # and is killed before it can save a checkpoint
+    again = open_sink(target, length)
+    again.write(rows[5:])
+    again.close()
+    assert _times(target)[0] == list(range(20))
+
+
+def test_no_broker_and_no_topic_are_said(address: str, tmp_path: Path) -> None:
+    with pytest.raises(OperationalError, match="no-such-topic"):
+        list(open_source(f"kafka://{address}/no-such-topic").read(False))

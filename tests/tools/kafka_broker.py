@@ -1,0 +1,103 @@
+"""A Kafka broker of one node for tests: ``python -m tests.tools.kafka_broker`` fetches its jars (43 MB, from a Maven repository).
+
+The jars lie in the folder that $SHIQ_KAFKA_BROKER names, else beside the installed peers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobs.evaluation.peers.install import fetch_jars, listed_jars, repository
+from shiq.errors import OperationalError
+from shiq.reasoner.installed import home
+
+SETTING = "SHIQ_KAFKA_BROKER"
+_JARS = Path(__file__).with_suffix(".txt")
+_SECONDS = 60.0
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:{controller}
+log.dirs={logs}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.ms=-1
+"""
+
+
+def jars() -> Path:
+    """The folder with the broker's jars."""
+    return Path(os.environ.get(SETTING) or home() / "kafka-broker")
+
+
+def absent() -> str:
+    """Why there can be no broker here; "" where there can."""
+    if shutil.which("java") is None:
+        return "there is no java"
+    missing = [jar.name for jar in listed_jars(_JARS, "kafka") if not (jars() / jar.name).is_file()]
+    return f"{jars()} lacks {missing[0]}: python -m tests.tools.kafka_broker fetches it" if missing else ""
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """Runs a broker that keeps its data in ``folder``; gives its address. Raises: OperationalError where it does not start."""
+    port, controller = _free(), _free()
+    properties = folder / "server.properties"
+    properties.write_text(_PROPERTIES.format(port=port, controller=controller, logs=folder / "logs"))
+    java = ["java", "-Xmx256m", "-cp", f"{jars()}/*"]
+    cluster = uuid.uuid4().hex[:22]
+    subprocess.run(
+        [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)], check=True, capture_output=True
+    )
+    with (
+        open(folder / "log", "wb") as log,
+        subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log) as process,
+    ):
+        try:
+            _wait(port, process, folder / "log")
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def _free() -> int:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return int(chosen.getsockname()[1])
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise OperationalError(f"the broker does not start: {log.read_text(errors='replace')[-500:]}", "Look at its log.")
+
+
+def main() -> int:
+    """Fetches what is not there yet."""
+    try:
+        fetch_jars(listed_jars(_JARS, "kafka"), jars(), repository())
+    except OperationalError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"Kafka's broker: installed in {jars()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
