@@ -18,17 +18,29 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that start Spark, or another JVM, take longest: they come first, so that none of them is what one worker is still at
-    when the others are done; and of like files those with more tests."""
-    ranks: dict[Path, int] = {}
-    for item in items:
-        is_spark = "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark")
-        rank = 2 if is_spark else 1 if item.get_closest_marker("jvm") else 0
-        ranks[item.path] = max(rank, ranks.get(item.path, 0))
-    tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: (-ranks[item.path], -tests[item.path]))
+#: Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts Spark, also in other processes.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_SPARK = "spark"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Groups tests for several workers: all that need Spark go to one, which starts one session; others go by files. Groups that
+    take longest come first, so that none of them is what one worker is still at when the others are done: Spark, then files that
+    start another JVM; and of like ones those with more tests."""
+    groups = {item: _SPARK if _needs_spark(item) else item.path.stem for item in items}
+    if config.pluginmanager.hasplugin("xdist"):
+        for item, group in groups.items():
+            item.add_marker(pytest.mark.xdist_group(group))
+    yield
+    groups = {item: groups[item] for item in items}
+    tests = Counter(groups.values())
+    java = {group for item, group in groups.items() if item.get_closest_marker("jvm")}
+    items.sort(key=lambda item: (groups[item] != _SPARK, groups[item] not in java, -tests[groups[item]], groups[item]))
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    return "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +60,14 @@ def no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_optimising_of_java() -> Iterator[None]:
+    """For JVMs of Spark, this process's and those of commands; one that is set goes before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", f"{_JAVA} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip())
+        yield
+
+
 @pytest.fixture(scope="module")
 def warm_jvm() -> Iterator[None]:
     """HermiT's JVM stays from one test of a file to the next."""
@@ -61,13 +81,14 @@ def warm_jvm() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One Spark session on two cores for all tests that need one."""
+    """One Spark session on two cores for all tests that need one, with two tasks to a shuffle: data are small here."""
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark
     from jobs.spark.session import spark_session, stop
 
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
-    session, started = spark_session(master="local[2]", settings={"spark.jars": jar} if jar else None, name="shiq-tests")
+    settings = {"spark.sql.shuffle.partitions": "2", **({"spark.jars": jar} if jar else {})}
+    session, started = spark_session(master="local[2]", settings=settings, name="shiq-tests")
     yield session
     if started:
         stop(session)
