@@ -1,0 +1,46 @@
+"""The OWL 2 structural model, restricted to what SHIQ(D) can say, as frozen values.
+
+Types carry the names of the OWL 2 structural specification. What SHIQ(D) cannot say is still a value
+(`ObjectOneOf`, `ObjectHasSelf`, `SubObjectPropertyChain`, ...), so that it can be named, counted and refused; nothing is dropped.
+An axiom is a value about classes, properties and datatypes; an assertion is a value about individuals.
+
+>>> SubClassOf(Class("urn:A"), ObjectSomeValuesFrom(ObjectProperty("urn:r"), Class("urn:B")))
+SubClassOf(sub=Class(iri='urn:A'), sup=ObjectSomeValuesFrom(property=ObjectProperty(iri='urn:r'), filler=Class(iri='urn:B')))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shiq.model.assertions import *  # noqa: F403
+from shiq.model.axioms import *  # noqa: F403
+from shiq.model.axioms import Axiom
+from shiq.model.expressions import *  # noqa: F403
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The vocabulary that a TBox declares or uses, IRIs by kind (built-in entities left out)."""
+
+    classes: frozenset[str] = frozenset()
+    object_properties: frozenset[str] = frozenset()
+    data_properties: frozenset[str] = frozenset()
+    annotation_properties: frozenset[str] = frozenset()
+    datatypes: frozenset[str] = frozenset()
+
+    def __or__(self, other: Signature) -> Signature:
+        return Signature(
+            self.classes | other.classes,
+            self.object_properties | other.object_properties,
+            self.data_properties | other.data_properties,
+            self.annotation_properties | other.annotation_properties,
+            self.datatypes | other.datatypes,
+        )
+
+
+@dataclass(frozen=True)
+class TBox:
+    """Axioms in the order read, without duplicates, and the vocabulary they are about."""
+
+    axioms: tuple[Axiom, ...] = ()
+    signature: Signature = field(default_factory=Signature)
