@@ -27,6 +27,7 @@ _MAGIC = {
     b"BZh": Packing.BZIP2,
     b"\xfd7zXZ\0": Packing.XZ,
     b"\x28\xb5\x2f\xfd": Packing.ZSTD,
+    **{bytes([0x50 + i]) + b"\x2a\x4d\x18": Packing.ZSTD for i in range(16)},  # frames to be skipped, which may come first
 }
 #: As many bytes tell a packing.
 MAGIC_BYTES = 10

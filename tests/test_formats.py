@@ -79,6 +79,11 @@ def zstd(data: bytes) -> bytes:
     return bytes(sink.getvalue())
 
 
+def skippable(size: int, kind: int = 0) -> bytes:
+    """A frame of zstd that its readers pass over."""
+    return bytes([0x50 + kind]) + b"\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+
+
 def serialized(quads: list[ox.Quad], format: ox.RdfFormat) -> bytes:
     triples = format in TRIPLE_SYNTAXES.values()
     content = [quad.triple for quad in quads] if triples else quads
@@ -109,6 +114,18 @@ def written(folder: Path, quads: list[ox.Quad]) -> dict[str, object]:
 def content(reading: Reading) -> set[Assertion]:
     assert not reading.leftovers
     return set(reading.abox)
+
+
+def test_frames_of_zstd_that_are_to_be_skipped_are(tmp_path: Path) -> None:
+    """Wherever they stand, by name and without one; a file that ends within one is broken."""
+    line = b"<urn:a> <urn:p> <urn:b> .\n"
+    one, other = zstd(line), zstd(line.replace(b"urn:a", b"urn:c"))
+    for i, frames in enumerate(([skippable(5), one], [skippable(0, 15), skippable(200_000, 3), one], [one, skippable(9, 7)])):
+        for name in (f"{i}.nt.zst", f"{i}.nt"):
+            assert len(read_assertions([write(tmp_path, name, b"".join([*frames, other]))], KNOWN).abox) == 2
+    for cut in (skippable(5) + one[:-2], one + skippable(5)[:-1], skippable(5) + line):
+        with pytest.raises(InputError, match="broken zstd archive"):
+            read_assertions([write(tmp_path, "cut.nt.zst", cut)], KNOWN)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
