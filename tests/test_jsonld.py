@@ -9,7 +9,7 @@ import pytest
 
 from shiq.catalog import read_catalog
 from shiq.errors import InputError
-from shiq.model import RDF, XSD, DataPropertyAssertion, Literal, ObjectPropertyAssertion, Signature
+from shiq.model import RDF, XSD, DataPropertyAssertion, Literal, ObjectProperty, ObjectPropertyAssertion, Signature
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from tests.rdf_helpers import write
@@ -77,6 +77,26 @@ def test_what_json_ld_passes_over_is_told(tmp_path: Path, document: object, word
     reading = read(tmp_path, document)
     assert any(word in message for message in about(reading)), about(reading)
     assert reading.ledger["leftover:malformed"] >= 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x", 5, True, {"@value": "x"}, {"v": "x"}, {"@list": [{"@id": "urn:b", "p": "urn:b"}]}, {"@set": ["x"]}, ["x"], {"l": [7]}],
+)
+@pytest.mark.parametrize("where", ["@graph", "g", "top", "inner"])
+def test_what_stands_among_nodes_and_is_said_of_nothing_is_told_once(tmp_path: Path, value: object, where: str) -> None:
+    context = {**KNOWS, "g": "@graph", "v": "@value", "l": "@list"}
+    node = {"@id": "urn:a", "p": "urn:b"}
+    documents: dict[str, object] = {
+        "@graph": {"@context": context, "@graph": [value, node, None]},
+        "g": {"@context": context, "g": [node, {"@set": [node]}, value]},
+        "top": [{"@context": context, "@set": [value]}, {"@context": context, **node}],
+        "inner": {"@context": context, **node, "urn:p": {"@id": "urn:b", "@graph": value}},
+    }
+    reading = read(tmp_path, documents[where])
+    [message] = about(reading)
+    assert "stands where a node is meant" in message
+    assert ObjectPropertyAssertion(ObjectProperty("urn:p"), "urn:a", "urn:b") in set(reading.abox)
 
 
 def test_terms_may_have_any_name_and_may_be_left_out(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) 
     tree = document.with_contexts(tree)
     if document.rest_is_missing(tree):
         raise InputError(f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects", "Check the file.")
+    document.check_nodes(tree)
     top = [document.node(_begun(item), "") for item in (tree if isinstance(tree, list) else [tree])]
     out: list[str] = []
     _write(top, out)
@@ -144,6 +145,9 @@ class _Document:
     defined: set[str] = field(default_factory=set)
     languages: set[str] = field(default_factory=lambda: {"@language"})  # and what stands for it
     types: set[str] = field(default_factory=lambda: {"@type"})
+    graphs: set[str] = field(default_factory=lambda: {"@graph"})
+    sets: set[str] = field(default_factory=lambda: {"@set"})
+    values: set[str] = field(default_factory=lambda: {"@value", "@list"})
     language_maps: set[str] = field(default_factory=set)
     index_maps: set[str] = field(default_factory=set)
     no_maps: set[str] = field(default_factory=set)  # in another context
@@ -262,8 +266,8 @@ class _Document:
         self.defined.add(key)
         parts = value if isinstance(value, dict) else {"@id": value}
         meant = parts.get("@id", parts.get("@reverse"))
-        for keyword, names in (("@language", self.languages), ("@type", self.types)):
-            if meant == keyword:
+        for names in (self.languages, self.types, self.graphs, self.sets, self.values):
+            if isinstance(meant, str) and meant.startswith("@") and meant in names:
                 names.add(key)
         given = parts.get("@container")
         containers = given if isinstance(given, list) else [given]
@@ -299,8 +303,30 @@ class _Document:
 
     # --- nodes ------------------------------------------------------------------------------------
 
+    def check_nodes(self, value: Any) -> None:
+        """Tells what of ``value``, which stands where nodes do, is a literal or a list: said of nothing, it would be dropped."""
+        if isinstance(value, list):
+            for item in value:
+                self.check_nodes(item)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if key in self.values and item is not None:
+                    self._reject_value(item)
+                elif key in self.sets:
+                    self.check_nodes(item)
+        elif value is not None:
+            self._reject_value(value)
+
+    def _reject_value(self, value: Any) -> None:
+        out: list[str] = []
+        _write(value, out)
+        text = value if isinstance(value, str) else "".join(out)
+        self.reject(f"{short(text)!r} stands where a node is meant, and is said of nothing", text)
+
     def node(self, value: Any, key: str) -> Any:
         """``value``, which stands at ``key``, with texts that are no IRI replaced."""
+        if key in self.graphs and not isinstance(value, list):
+            self.check_nodes(value)
         if isinstance(value, dict):
             if key in self.language_maps - self.no_maps:
                 for tag in value:
