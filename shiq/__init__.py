@@ -56,15 +56,28 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
-
-        value: Any = version("shiq")
+        value: Any = _version()
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    """That of the installed package, or of the checkout that this is."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("shiq")
+    except PackageNotFoundError:
+        from configparser import ConfigParser
+        from pathlib import Path
+
+        settings = ConfigParser()
+        settings.read(Path(__file__).resolve().parent.parent / "setup.cfg", encoding="utf-8")
+        return settings.get("metadata", "version", fallback="unknown")
 
 
 def __dir__() -> list[str]:

@@ -249,6 +249,18 @@ def test_values_are_light() -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_a_checkout_that_is_not_installed_has_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.metadata
+
+    import shiq
+
+    installed = shiq.__version__
+    monkeypatch.delitem(vars(shiq), "__version__")
+    monkeypatch.setattr(importlib.metadata, "distribution", importlib.metadata.Distribution.from_name)
+    monkeypatch.setattr(importlib.metadata.Distribution, "discover", lambda **_: iter(()))
+    assert shiq.__version__ == installed
+
+
 def test_public_names_exist() -> None:
     import shiq
 
