@@ -445,7 +445,7 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     tbox, batch = chain_to_nothing(60), abox_of([ClassAssertion(Class("urn:C0"), "urn:a")])
     (conflict,) = check_insertions(tbox, None, batch, reasoner="own").conflicts
     assert (len(conflict.axioms), conflict.is_minimal) == (61, True)
-    monkeypatch.setattr("abox_ops.conflicts.explain.PATIENCE", 0.0)
+    monkeypatch.setattr("abox_ops.conflicts.justify.PATIENCE", 0.0)
     result = check_insertions(tbox, None, batch, reasoner="own")
     (conflict,) = result.conflicts
     assert (result.verdict, conflict.is_minimal, len(conflict.insertions)) == (Verdict.INCONSISTENT, False, 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from abox_ops.conflicts.explain import Checker, Explainer
+from abox_ops.conflicts.explain import Explainer
+from abox_ops.conflicts.justify import Checker
 from abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import inconsistent_groups, tally

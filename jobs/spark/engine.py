@@ -11,24 +11,23 @@ import atexit
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from abox_ops.conflicts.identities import Identity
 from abox_ops.engine import MODEL, AddSet, Certain, Decide, unheard
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import inconsistent_groups
 from abox_ops.modules.shapes import Shapes
-from abox_ops.patch.columns import Patch
 from jobs.checking.answer import refuted_result
 from jobs.checking.base import Base, Found
 from jobs.checking.deciding import has_disagreed, unmatched_deletions
 from jobs.checking.inputs import catalog_of
 from jobs.checking.options import Clock, Options, resolved
+from jobs.spark.add_set import SparkAddSet, deletions_of
 from jobs.store import Store
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
@@ -43,7 +42,7 @@ from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from jobs.spark.checking import Batch, Closed, Figures
     from jobs.spark.deciding import Decided
@@ -238,13 +237,6 @@ class SparkKnowledgeBase:
         return self.store
 
 
-def deletions_of(gone: BatchRows) -> ABox:
-    """The deletions of a batch, on the driver."""
-    from jobs.spark.rows import SCHEMA, abox_of_rows
-
-    return abox_of_rows(gone.frame.select(SCHEMA.names).toArrow())
-
-
 def _earliest(deadline: float | None, seconds: float | None) -> float | None:
     """``deadline``, or in so many ``seconds``, whichever is sooner."""
     ends = [deadline, None if seconds is None else time.monotonic() + seconds]
@@ -290,63 +282,6 @@ def _told(error: Exception, session: SparkSession) -> Exception:
     return OperationalError(
         f"Spark gave up: {cause[:500]}", "Look into Spark's log; can every executor open the store and the files of the batch?"
     )
-
-
-# --- what is given back ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class SparkAddSet:
-    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
-    ``owner``: whose store is read then, which may be a temporary one."""
-
-    batch: Batch
-    closed: Closed
-    local: LocalKnowledgeBase
-    owner: SparkKnowledgeBase
-    decider: Decider
-    gone: BatchRows | None
-
-    @property
-    def patch(self) -> Patch | None:
-        """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
-        None under other criteria, or if it is not accepted here."""
-        from jobs.spark.rows import abox_of_rows
-
-        if self.batch.plan.criterion != MODEL:
-            return None
-        rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
-        deletions = ABox() if self.gone is None else deletions_of(self.gone)
-        found, answers = self.local.patched(abox_of_rows(rows), deletions, self.decider.decide, lambda: False)
-        accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
-        return found.patch if accepted else None
-
-    @property
-    def insertions(self) -> int:
-        return self.closed.total.insertions
-
-    @property
-    def size(self) -> int:
-        return self.closed.total.size
-
-    @property
-    def pulled_in(self) -> int:
-        return self.closed.total.pulled_in
-
-    def kept(self) -> Iterator[Assertion]:
-        """See `abox_ops.engine.AddSet.kept`; group by group, in no particular order within the whole."""
-        return self.batch.kept(self.closed.joint)
-
-    def identities(self) -> list[Identity]:
-        """See `abox_ops.conflicts.identities.identities`; worked out in executors, by the groups that make elements of
-        several."""
-        summaries = self.closed.summaries
-        chosen = {joint for joint in self.closed.joint.values() if summaries[joint].merged}
-        return self.batch.identities(self.closed.joint, chosen)
-
-    def frame(self) -> DataFrame:
-        """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
-        return self.batch.frame(self.closed.joint)
 
 
 def _places(explained: _Explaining, added: BatchRows) -> Mapping[Assertion, tuple[Place, ...]]:

@@ -19,7 +19,8 @@ from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.parsed import Line, axiom_of, line_of, literal_of, term_of
 from shiq.explanation.phrases import PLACE, Names, literal_kind, plain_literal
-from shiq.explanation.proof import Clash, Fact, Proof, Step, prove, renamed
+from shiq.explanation.proof import prove
+from shiq.explanation.proving.steps import Clash, Fact, Proof, Step, renamed
 from shiq.explanation.story import KNOWN, TONIGHT, told
 from shiq.explanation.structures import assertions_of
 from shiq.explanation.titles import title

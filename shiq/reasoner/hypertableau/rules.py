@@ -9,9 +9,10 @@ from itertools import combinations
 from typing import TypeAlias
 
 from shiq.bits import bits
-from shiq.reasoner.hypertableau.data import DataStatement
-from shiq.reasoner.hypertableau.state import Clash, Match, Pending, State
+from shiq.reasoner.hypertableau.checks import NodeChecks
+from shiq.reasoner.hypertableau.state import Clash
 from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
+from shiq.reasoner.hypertableau.trail import Match, Pending
 from shiq.reasoner.protocol import Module
 
 #: One disjunct: (ADD, node, atom) or (MERGE, node, node).
@@ -29,7 +30,7 @@ class OutOfBudget(Exception):
     """The steps or the time are used up; the argument says which."""
 
 
-class Saturation(State):
+class Saturation(NodeChecks):
     """A state with its queues emptied by rule applications.
 
     Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left is a clash, one with one
@@ -255,10 +256,6 @@ class Saturation(State):
         self.apply(alternatives[0], rest, (rule.number, x, -1))
         return None
 
-    def _unlikeness(self, pair: tuple[int, int]) -> int:
-        """In how many atoms two nodes differ: like ones are merged first."""
-        return (self.pos[pair[0]] ^ self.pos[pair[1]]).bit_count()
-
     def _merge_all(self, rule: Rule, x: int, found: list[int]) -> None:
         """≤1: all of ``found`` are one. A merge may take x itself or other candidates away; then the rest is counted again."""
         first = found[0]
@@ -270,35 +267,6 @@ class Saturation(State):
         if self.alive[x]:
             self.count(rule, x)
 
-    def _most_unequal(self, found: list[int], size: int) -> list[int]:
-        """``size`` of ``found``, pairwise unequal as far as a greedy choice finds them."""
-        if len(found) == size:
-            return found
-        if not any(map(self.unequal.get, found)):
-            return sorted(found)[:size]
-        inside = set(found)
-        known = {y: self.unequal.get(y, {}).keys() for y in found}
-        order = sorted(found, key=lambda y: (-len(known[y] & inside), y))
-        chosen: list[int] = []
-        for y in order:
-            if len(chosen) < size and all(z in known[y] for z in chosen):
-                chosen.append(y)
-        for y in order:
-            if len(chosen) < size and y not in chosen:
-                chosen.append(y)
-        return chosen
-
-    def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
-        """What a match of a ≤n rule at x with these branches rests on, with the denials and inequalities used."""
-        if not (self.choices or self.inputs):
-            return 0
-        rest = self.match_rest(rule, x, -1)
-        for y in chosen:
-            rest |= self.edge_rests(x, y, rule.role_bit) | self.names_rest(y, rule.branch_body)
-        for y, z in combinations(chosen, 2):
-            rest |= self.unequal.get(y, {}).get(z, 0)
-        return rest
-
     def apply(self, alternative: Alternative, rest: int, match: Match) -> None:
         """Applies a disjunct of ``match``. After a merge there may still be too many neighbours, so the match comes again."""
         kind, u, v = alternative
@@ -307,33 +275,3 @@ class Saturation(State):
         else:
             self.again.append(match)
             self.merge(u, v, rest)
-
-    # --- data -------------------------------------------------------------------------------------
-
-    def check_data(self, x: int) -> None:
-        """A clash if the data restrictions and values of x contradict each other."""
-        if self.alive[x] and self.data_verdict(x) is False:
-            raise Clash(self.data_rest(x, self.data_culprits(x)), x)
-
-    def data_verdict(self, x: int) -> bool | None:
-        """Whether the data restrictions and values of x can hold together; None: the datatype layer cannot say."""
-        return self.tables.data.verdict(*self._data_of(x))
-
-    def data_culprits(self, x: int) -> frozenset[DataStatement]:
-        """The data restrictions and values of x that contradict each other, or are not decided."""
-        return self.tables.data.culprits(*self._data_of(x))
-
-    def _data_of(self, x: int) -> tuple[int, frozenset[DataStatement]]:
-        return self.pos[x] & self.tables.data_mask, frozenset(fact for fact, _ in self.data.get(x, ()))
-
-    def data_rest(self, x: int, culprits: frozenset[DataStatement]) -> int:
-        """What ``culprits`` at x rest on: of an atom that is also a fact, one is enough."""
-        facts = {fact: fact_rest for fact, fact_rest in reversed(self.data.get(x, ())) if fact in culprits}
-        rest = 0
-        for fact_rest in facts.values():
-            rest |= fact_rest
-        atoms = self.tables.atoms
-        for a in bits(self.pos[x] & self.tables.data_mask):
-            if (atom := atoms[a]) in culprits and atom not in facts:
-                rest |= self.names_rest(x, 1 << a)
-        return rest

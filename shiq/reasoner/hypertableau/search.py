@@ -9,8 +9,9 @@ from typing import TypeAlias
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
 from shiq.reasoner.hypertableau.rules import ADD, Alternative, OutOfBudget, Saturation
-from shiq.reasoner.hypertableau.state import Clash, Match, State
+from shiq.reasoner.hypertableau.state import Clash, State
 from shiq.reasoner.hypertableau.tables import Need, Tables
+from shiq.reasoner.hypertableau.trail import Match
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
 

@@ -1,0 +1,203 @@
+"""Reasons of one conflict: the part of the base, and the axioms, without which its insertions contradict nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from abox_ops.conflicts.shrink import shrink
+from abox_ops.elements.normal import definitions, normalise
+from abox_ops.elements.reference import ElementGraph, atom_names
+from abox_ops.engine import AddSet
+from abox_ops.modules.components import modules
+from abox_ops.modules.decide import Decider
+from abox_ops.published.everything import everything
+from shiq import model as owl
+from shiq.abox import ABox
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory
+from shiq.datatypes.datatype_map import READ_BY_FORM
+from shiq.explanation.canonical import Row, canonical_rows, rows_of
+from shiq.explanation.parsed import line_of
+from shiq.explanation.proof import prove
+from shiq.ntriples import assertion_lines
+from shiq.reasoner.protocol import Answer, Module
+from shiq.roles import role_box
+from shiq.verdict import Verdict
+from simplify import simplify
+from simplify.locality import relevant
+
+V = TypeVar("V")
+#: Seconds for making what stands behind the insertions of one conflict minimal.
+PATIENCE = 60.0
+#: Checks a part of the batch: the add set, and its contradictory or inconsistent groups of individuals.
+Checker = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
+
+
+@dataclass
+class Justifier:
+    """What stands behind one set of insertions: a minimal part of the base, and the axioms; with the state of explaining a batch.
+
+    ``tbox`` is the TBox as given; ``check`` decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
+
+    ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop looking for more. What was left is
+    in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal conflict was found). ``unsure``
+    is set where something was taken to be consistent that was not decided. ``patience``: seconds for making the base and the
+    axioms of one conflict minimal; what is left by then is given as it is, and marked. Insertions are not bounded by it: who is
+    blamed does not depend on the machine's speed. ``above`` gives what checks on top of a part of the batch that was accepted,
+    where that is cheaper.
+    """
+
+    tbox: owl.TBox
+    decider: Decider
+    check: Checker
+    limit: int = 1000
+    deadline: float | None = None
+    progress: Callable[[str, int, int], None] | None = None
+    patience: float = field(default_factory=lambda: PATIENCE)
+    above: Callable[[AddSet], Checker | None] = lambda _: None
+    found: dict[frozenset[owl.Assertion], RawConflict] = field(default_factory=dict)
+    unexplained: int = 0
+    complete: bool = True
+    unsure: bool = False
+    _doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
+    _known_axioms: dict[tuple[Row, ...], tuple[list[owl.Axiom], bool]] = field(default_factory=dict)
+    _patient_until: float | None = None
+
+    def _justified(self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]) -> RawConflict:
+        self.unsure = insertions in self._doubtful
+        self._patient_until = time.monotonic() + self.patience
+        try:
+            return self._with_its_reasons(tbox, insertions, base)
+        finally:
+            self._patient_until = None
+
+    def _with_its_reasons(
+        self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]
+    ) -> RawConflict:
+        fixed = sorted(insertions, key=repr)
+        needed = self._shrunk(base, lambda part: self._refutes(tbox, [*fixed, *part]))
+        assertions = [*fixed, *needed]
+        axioms = self._axioms(tbox, assertions)
+        return RawConflict(tuple(fixed), tuple(needed), tuple(axioms), not self.unsure)
+
+    def _axioms(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> list[owl.Axiom]:
+        """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
+        where they differ in literals too, that is verified."""
+        rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
+        form, _ = canonical_rows(rows)
+        known, is_sure = self._known_axioms.get(form, (None, False))
+        if known is not None and not any(t.startswith('"') for t in terms):
+            self.unsure = self.unsure or not is_sure
+            return known
+        if known is not None and is_sure and self._is_minimal(known, assertions):
+            return known
+        used = self._used(tbox, assertions)
+        candidates = [a for a in self.tbox.axioms if a in used] if used else []
+        without_roles = [a for a in candidates if not _is_about_roles(a)]
+        # Clauses do not tell which axioms about roles they rest on; mostly it is none.
+        if len(without_roles) < len(candidates) and self._refutes_with(without_roles, assertions):
+            candidates = without_roles
+        elif not candidates or not self._refutes_with(candidates, assertions):
+            candidates = relevant(self.tbox.axioms, assertions)
+            # A proof is a good guess, which makes what follows ten times as fast; it is verified like any other.
+            proof = prove(assertions, candidates, (0,))
+            if proof is not None and self._refutes_with(proof.axioms, assertions):
+                candidates = list(proof.axioms)
+        found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
+        self._known_axioms[form] = found, not self.unsure
+        return found
+
+    def _is_minimal(self, axioms: list[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
+        """Whether ``axioms`` contradict ``assertions``, and none can be left out."""
+        return self._refutes_with(axioms, assertions) and not any(
+            self._refutes_with(axioms[:i] + axioms[i + 1 :], assertions) for i in range(len(axioms))
+        )
+
+    def _shrunk(self, items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
+        """`shrink`; where it met something undecided, what came out is looked at once more."""
+        before, self.unsure = self.unsure, False
+        kept = shrink(items, holds)
+        if self.unsure and not self._is_over():
+            self.unsure = False
+            for i in range(len(kept)):
+                holds(kept[:i] + kept[i + 1 :])
+        self.unsure = self.unsure or before
+        return kept
+
+    def _modules(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> tuple[bool, list[Module]]:
+        graph = ElementGraph(tbox)
+        for assertion in assertions:
+            for plain in normalise(assertion, tbox.roles).assertions:
+                graph.add(plain)
+        closure = everything(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
+        return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
+
+    def _refutes(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
+        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none is given when time has run out."""
+        if self._is_over():
+            self.unsure = True
+            return False
+        contradictory, parts = self._modules(tbox, assertions)
+        return contradictory or self._refuted(self.decider.decide(tbox, parts))
+
+    def _refuted(self, answers: Sequence[Answer]) -> bool:
+        if any(a.verdict is Verdict.INCONSISTENT for a in answers):
+            return True
+        self.unsure = self.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+        return False
+
+    def _used(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> set[owl.Axiom] | None:
+        """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
+        _, parts = self._modules(tbox, assertions)
+        for answer in self.decider.decide(tbox, parts):
+            if answer.verdict is Verdict.INCONSISTENT:
+                if answer.used is None:
+                    return None
+                found = {a for a in tbox.axioms if _is_about_roles(a)}
+                found |= {tbox.axioms[i] for c in answer.used for i in tbox.clauses[c].origins}
+                return found
+        return set()
+
+    def _refutes_with(self, axioms: Sequence[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
+        """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so nothing is remembered."""
+        if self._is_over():
+            self.unsure = True
+            return False
+        roles = role_box(axioms)
+        plain = [p for a in assertions for p in normalise(a, roles).assertions]
+        extra: list[owl.SubClassOf | owl.Class] = [*definitions(assertions, roles), *map(owl.Class, atom_names(plain))]
+        tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses
+        contradictory, parts = self._modules(tbox, assertions)
+        before = self.unsure
+        refuted = contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
+        if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
+            self.unsure = before  # what is open without that decision rests on it
+        return refuted
+
+    def _is_over(self) -> bool:
+        ends = [end for end in (self.deadline, self._patient_until) if end is not None]
+        return bool(ends) and time.monotonic() > min(ends)
+
+
+def _is_about_roles(axiom: owl.Axiom) -> bool:
+    return isinstance(axiom, _ROLE_AXIOMS)
+
+
+_ROLE_AXIOMS = (
+    owl.AsymmetricObjectProperty,
+    owl.DatatypeDefinition,
+    owl.DisjointDataProperties,
+    owl.DisjointObjectProperties,
+    owl.EquivalentDataProperties,
+    owl.EquivalentObjectProperties,
+    owl.InverseObjectProperties,
+    owl.IrreflexiveObjectProperty,
+    owl.SubDataPropertyOf,
+    owl.SubObjectPropertyOf,
+    owl.SymmetricObjectProperty,
+    owl.TransitiveObjectProperty,
+)
