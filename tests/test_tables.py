@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -162,6 +163,24 @@ def test_tables_that_are_cut_into_folders_by_graph_or_predicate(tmp_path: Path) 
         assert (len(reading.abox), reading.leftovers) == (2, ())
         (places,) = reading.places([ClassAssertion(DOG, "urn:tom")]).values()
         assert {place.graph for place in places} == {"<urn:g1>", ""}
+
+
+@pytest.mark.parametrize("name", ["p", "graph", "key"])
+def test_a_folder_and_a_column_that_say_different_things_are_refused(tmp_path: Path, name: str) -> None:
+    """Nothing of either is passed over; where they say the same, they are read."""
+    values = {"p": ("<urn:knows>", "<urn:age>"), "graph": ("<urn:g>", None), "key": ("7", 8)}[name]
+    for i, (value, fits) in enumerate(zip((*values, values[0]), (True, False, True))):
+        told = {"s": "<urn:ann>", "p": "<urn:knows>", "o": "<urn:tom>", name: value}
+        folder = tmp_path / str(i) / f"{name}={quote(str(values[0]), safe='')}"
+        folder.mkdir(parents=True)
+        rows = {column: [text, text] for column, text in told.items()}
+        parquet(folder, "a.parquet", pa.table({column: text for column, text in rows.items() if column != name}))
+        parquet(folder, "b.parquet", pa.table(rows))
+        if fits:
+            assert len(read_assertions([tmp_path / str(i)], KNOWN).abox) == 1
+        else:
+            with pytest.raises(InputError, match=f"b.parquet has a column {name!r} that says"):
+                read_assertions([tmp_path / str(i)], KNOWN)
 
 
 def test_a_table_does_not_lead_out_of_its_folder(tmp_path: Path) -> None:

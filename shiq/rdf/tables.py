@@ -189,8 +189,18 @@ def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
 
 
 def footer_of(file: TableFile) -> tuple[Any, int]:
-    """The Arrow schema of ``file``, and how many rows it has. Raises: InputError."""
+    """The Arrow schema of ``file``, and how many rows it has. Raises: InputError; also for a column of it that says another value
+    than the folder that stands for it."""
     with opened(file) as parquet:
+        for name in (name for name in parquet.schema_arrow.names if name in file.values):
+            told = file.values[name]
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
+                for value in _texts(batch.column(0).unique().to_pylist()):
+                    if value != told:
+                        raise InputError(
+                            f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
+                            "Drop the column or move the file; nothing of it was used.",
+                        )
         return parquet.schema_arrow, parquet.metadata.num_rows
 
 
