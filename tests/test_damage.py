@@ -162,12 +162,18 @@ def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed
     keys, refused, cell = columns["node"], 0, whole.lain["node"]
     crossed = [len(keys) * i >> 3 for i in range(1, 8)]
     for turn in range(120):
-        wanted = np.unique(np.concatenate([dice.choice(keys, 3), dice.integers(keys[0] - 2, keys[-1] + 3, 2)]))
+        # Few are verified one by one, more of them together.
+        several = 1 + turn % 5
+        wanted = np.unique(np.concatenate([dice.choice(keys, several), dice.integers(keys[0] - 2, keys[-1] + 3, turn % 3)]))
         expected = np.flatnonzero(np.isin(keys, wanted))
         bit = int(dice.integers(0, 8 * path.stat().st_size))
-        if turn % 2:
+        if turn % 3 == 1:
             # One of the keys that every search comes across first.
             bit = 8 * (cell.offset + cell.width * int(dice.choice(crossed))) + int(dice.integers(0, 8 * cell.width))
+        elif turn % 3 == 2:
+            # One of the rows that are looked up.
+            at = whole.lain[str(dice.choice(["node", "class"]))]
+            bit = 8 * (at.offset + at.width * int(dice.choice(expected))) + int(dice.integers(0, 8 * at.width))
         with flipped(path, bit):
             try:
                 file = again()
@@ -176,10 +182,11 @@ def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed
                 assert str(path) in error.message
                 refused += 1
                 continue
+        assert turn % 3 < 2
         assert found["class"].tolist() == columns["class"][expected].tolist()
         assert found["node"].tolist() == keys[expected].tolist()
         assert degrees.tolist() == [int((keys == key).sum()) for key in wanted.tolist()]
-    assert 0 < refused < 120
+    assert 40 < refused < 120
     assert whole.part(0, len(keys))["class"].tolist() == columns["class"].tolist()
 
 
@@ -190,16 +197,25 @@ def test_texts_come_as_they_were_written_or_not(tmp_path: Path, seed: int) -> No
     file = store.manifest.tables["individuals"].files[0]
     rows = store.table("individuals").all()
     terms, path, refused = rows["term"].to_pylist(), tmp_path / "kg" / lookup_path(file), 0
-    for _ in range(80):
-        some = np.sort(dice.choice(len(terms), 3, replace=False))
-        with flipped(path, int(dice.integers(0, 8 * path.stat().st_size))):
+    texts = mapped(tmp_path / "kg", file, "node").lain["term"]
+    for turn in range(80):
+        some = np.sort(dice.choice(len(terms), 1 + turn % 6, replace=False))
+        bit = int(dice.integers(0, 8 * path.stat().st_size))
+        if turn % 2:
+            # Where one of these texts ends, or in the midst of it.
+            row = int(dice.choice(some))
+            assert texts.ends is not None
+            cells = (texts.offset + 8 * row, texts.offset + 8 * row + 8, texts.letters + int(texts.ends[row]))
+            bit = 8 * int(dice.choice(cells)) + int(dice.integers(0, 8))
+        with flipped(path, bit):
             try:
                 found = mapped(tmp_path / "kg", file, "node").rows_of(rows["node"][some])
             except StoreError:
                 refused += 1
                 continue
+        assert turn % 2 == 0
         assert found["term"].to_pylist() == [terms[i] for i in some.tolist()]
-    assert 0 < refused < 80
+    assert 40 < refused < 80
 
 
 # --- what is said, and what can be mended ---------------------------------------------------------------

@@ -25,6 +25,8 @@ from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs,
 from shiq.errors import StoreError
 
 _HALF = np.iinfo(np.int32)
+#: Up to so many rows are verified one by one: arrays of them cost more.
+_FEW = 4
 #: Bytes at the end of an Arrow file that say how long its footer is.
 _TAIL = 10
 
@@ -65,6 +67,12 @@ class _Lain:
     width: int
     ends: Ints | None = None
     letters: int = 0
+
+    def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
+        """Verifies the rows from number ``start`` on, before ``stop``, of which there are some."""
+        blocks.span(self.offset + start * self.width, self.offset + (stop + (self.ends is not None)) * self.width)
+        if self.ends is not None:
+            blocks.span(self.letters + int(self.ends[start]), self.letters + int(self.ends[stop]))
 
     def verify(self, blocks: Blocks, rows: Ints) -> None:
         """Verifies the ``rows`` (ascending) of the column."""
@@ -129,7 +137,11 @@ class MappedFile:
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
         """That the search did not go astray in a damaged block: what stands on either side of a run bounds it, and the keys were
         written in order."""
-        if self.blocks is None or self.blocks.is_whole or not len(sought):
+        if self.blocks is None or self.blocks.is_whole:
+            return
+        if len(sought) <= _FEW:
+            if not all(map(self._is_run, sought.tolist(), low.tolist(), high.tolist())):
+                self._astray()
             return
         keys, key, last = self.keys, self.lain[self.key], len(self) - 1
         before, after = np.maximum(low - 1, 0), np.minimum(high, last)
@@ -142,6 +154,20 @@ class MappedFile:
         if not (is_bounded & ((low == high) | ((keys[first] == sought) & (keys[final] == sought)))).all():
             self._astray()
 
+    def _is_run(self, sought: int, low: int, high: int) -> bool:
+        """Whether the rows from ``low`` on, before ``high``, are those of the key ``sought``, by keys that are verified."""
+        assert self.blocks is not None
+        keys, key, count = self.keys, self.lain[self.key], len(self)
+        if not 0 <= low <= high <= count:
+            return False
+        if high - low <= _FEW:
+            key.verify_run(self.blocks, max(low - 1, 0), min(high + 1, count))
+        else:
+            key.verify_run(self.blocks, low - 1 if low else 0, low + 1)
+            key.verify_run(self.blocks, high - 1, min(high + 1, count))
+        is_bounded = (low == 0 or keys[low - 1] < sought) and (high == count or keys[high] > sought)
+        return bool(is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought)))
+
     def _astray(self) -> None:
         assert self.blocks is not None
         self.blocks.all()
@@ -149,10 +175,21 @@ class MappedFile:
 
     def _at(self, rows: Ints) -> Columns:
         if self.blocks is not None and not self.blocks.is_whole and len(rows):
-            for column in self.lain.values():
-                column.verify(self.blocks, rows)
+            self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {n: column.astype(np.int64) if isinstance(column, np.ndarray) else column for n, column in found.items()}
+
+    def _verify(self, blocks: Blocks, rows: Ints) -> None:
+        """Verifies ``rows`` (ascending, some) of all columns."""
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        if stop - first > len(rows) > _FEW:
+            for column in self.lain.values():
+                column.verify(blocks, rows)
+            return
+        parts = [(first, stop)] if stop - first == len(rows) else [(row, row + 1) for row in rows.tolist()]
+        for column in self.lain.values():
+            for start, end in parts:
+                column.verify_run(blocks, start, end)
 
 
 def mapped(store: Path, file: DataFile, key: str) -> MappedFile:

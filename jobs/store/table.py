@@ -86,6 +86,10 @@ class ParquetTable:
     cache: RowGroupCache
 
     def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
         return sum(file.rows for file in self.version.files) - (self.version.removed.rows if self.version.removed else 0)
 
     @property
