@@ -20,6 +20,7 @@ from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.lazily import Lazily
 from shiq.ntriples import assertion_lines
+from shiq.offers import offers
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
@@ -33,7 +34,7 @@ def check_batch(
     """The check of a batch against an opened base."""
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
-    if isinstance(base.knowledge_base, Distributed):
+    if offers(base.knowledge_base, Distributed):
         added, removed = sources_of(insertions), sources_of(deletions)
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
@@ -76,7 +77,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         if onto is not None:
             return onto.patched(part, abox_of(()), decide, is_over)
         knowledge_base = base.knowledge_base
-        if options.criterion == MODEL and isinstance(knowledge_base, ModelKnowledgeBase):
+        if options.criterion == MODEL and offers(knowledge_base, ModelKnowledgeBase):
             found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only, certain=certain)
             stage("patching")
             return found
@@ -214,7 +215,7 @@ def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Plac
 
 def sent_by(decider: Decider) -> Mapping[str, int]:
     """What the reasoner has sent elsewhere so far (`shiq.result.Evidence`); empty if nothing."""
-    counted = decider.reasoner.sent.to_dict() if isinstance(decider.reasoner, Sending) else {}
+    counted = decider.reasoner.sent.to_dict() if offers(decider.reasoner, Sending) else {}
     return counted if any(counted.values()) else {}
 
 

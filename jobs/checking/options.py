@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from jobs.known import read_known
 from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.known import Known
+from shiq.offers import offers
 from shiq.shadowing import refuse_others
 from shiq.verdict import KINDS, UNINTERPRETED
 
@@ -138,8 +140,9 @@ def _known(value: str, among: Iterable[str], what: str) -> None:
 
 def load(target: str) -> Any:
     """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
-    refuse_others()
     module, _, attribute = target.partition(":")
+    if module not in sys.modules:
+        refuse_others()
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
 
@@ -174,7 +177,7 @@ def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple
     (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
     if options.criterion != AUTO:
         return options, ()
-    is_known = isinstance(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    is_known = offers(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
     if is_known and not deletions.complex:
         return replace(options, criterion=MODEL), ()
     return replace(options, criterion="clausal"), (_VOID,) if is_known else ()

@@ -53,6 +53,7 @@ class Session:
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
         self._reach: dict[object, Reach] = {}
+        self._bases: dict[tuple[str, frozenset[str]], Base] = {}
 
     def __enter__(self) -> Session:
         return self
@@ -244,9 +245,16 @@ class Session:
                 known.close()
         self._knowledge_bases.clear()
         self._reach.clear()
+        self._bases.clear()
 
     def _base(self, options: Options) -> Base:
         begun(options)
+        key = options.engine, options.allow
+        if key not in self._bases:
+            self._bases[key] = self._base_for(options)
+        return self._bases[key]
+
+    def _base_for(self, options: Options) -> Base:
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
         tbox: TBox = self._store.tbox

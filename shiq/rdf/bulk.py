@@ -164,10 +164,10 @@ def resolve(
     if unknown.any():
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
-    noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
     if on_axiom.any():
+        noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
         noted |= _marked(triples, known.annotation_properties)[predicates[on_axiom]]
-    bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
+        bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
+from shiq.offers import offers
 from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, Sent, Tracing
 from shiq.verdict import Verdict
 
@@ -47,7 +48,7 @@ class AutoReasoner:
     @property
     def sent(self) -> Sent:
         """What the second one was sent."""
-        return self._hermit.sent if isinstance(self._hermit, Sending) else Sent()
+        return self._hermit.sent if self._hermit is not None and offers(self._hermit, Sending) else Sent()
 
     def close(self) -> None:
         self._own.close()
