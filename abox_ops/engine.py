@@ -44,7 +44,7 @@ class AddSet(Protocol):
     """A_add of one batch, split into modules.
 
     ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted members) that unit propagation
-    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY.md 2.4); ``pulled_in``:
+    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY, "The add set"); ``pulled_in``:
     how many elements entered without being touched by the batch.
     """
 
@@ -91,8 +91,8 @@ class KnowledgeBase(Protocol):
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):
-    """A knowledge base whose engine has the criterion `model` (THEORY.md 3). ``is_completed``: whether the certified completion
-    of A is known, so that a check need not begin by looking at all of A."""
+    """A knowledge base whose engine has the criterion `model` (THEORY, "The criterion `model`"). ``is_completed``: whether the
+    certified completion of A is known, so that a check need not begin by looking at all of A."""
 
     is_completed: bool
 
@@ -109,9 +109,9 @@ class ModelKnowledgeBase(Protocol):
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
 
         ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
-        complex assertions are deleted (THEORY.md 3.5), else that of A less ``deletions``; after ``is_over`` says so, what is not
-        decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to be inconsistent, with what was
-        looked at by then. ``certain`` is called as soon as that is known.
+        complex assertions are deleted (THEORY, "N in a store, and its renewal"), else that of A less ``deletions``; after
+        ``is_over`` says so, what is not decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to
+        be inconsistent, with what was looked at by then. ``certain`` is called as soon as that is known.
         """
 
 

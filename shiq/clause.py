@@ -1,7 +1,7 @@
 """DL-clauses as values: what `simplify` makes, and `abox_ops` and `shiq.reasoner` read.
 
 A clause stands for  ⋀ body(x) ∧ ⋀ roles(x, y_j) ∧ ⋀ branch_body(y_j)  →  ⋁ head(x) ∨ ⋁ branch_head(y_j) ∨ ⋁ y_i ≈ y_j
-over a centre x and branches y_j, in the normal form of THEORY.md 2.1:
+over a centre x and branches y_j, in the normal form of THEORY, "DL-clauses":
 
 * *local*: ``role`` is None, ``at_most`` is 0; speaks of x alone.
 * *u-type*: one role atom role(x, y), ``at_most`` is 0.

@@ -1,4 +1,5 @@
-"""Clauses and modules written back as OWL 2 axioms and assertions, for reasoners that read ontologies (THEORY.md 2.1, 2.5).
+"""Clauses and modules written back as OWL 2 axioms and assertions, for reasoners that read ontologies (THEORY, "DL-clauses" and
+"Modules").
 
 Names stay as they are, fresh ones included; transitivity stays eliminated. A clause is an inclusion again: its body below the
 disjunction of what it allows at the centre, of ∀R.(…) for what it says of a branch, or of ≤n R.C.

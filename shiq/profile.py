@@ -1,6 +1,6 @@
 """What lies inside SHIQ(D), what does not, and why; and what can be brought inside without changing its meaning.
 
-Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY 2.6.
+Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY, "Beyond SHIQ(D), at no loss".
 
 >>> r, s, A = owl.ObjectProperty("urn:r"), owl.ObjectProperty("urn:s"), owl.Class("urn:A")
 >>> inside, outside = split_axioms([owl.SubObjectPropertyChain((r, r), r), owl.SubObjectPropertyChain((r, s), s)])

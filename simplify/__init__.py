@@ -1,4 +1,4 @@
-"""TBox → simplified TBox → DL-clauses (THEORY 1.1 and 2.1). Sees no ABox.
+"""TBox → simplified TBox → DL-clauses (THEORY, "Simplified TBox" and "DL-clauses"). Sees no ABox.
 
 One rewrite per file, in the order of `PASSES`: `desugar` makes inclusions of all axioms, `to_nnf` writes them as ⊤ ⊑ C,
 `normal_form` takes them apart, `name_restrictions` (Definition 4 only) gives every ∀ and ≤ an inclusion of its own,
@@ -50,9 +50,10 @@ PASSES_OF_DEFINITION_4: tuple[Pass, ...] = (*_NORMALISATION, name_restrictions, 
 class SimplifiedTBox:
     """A TBox in the two forms that the criteria read; both have its models, up to fresh names and transitive closure.
 
-    ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY 2.1. ``definition4``: the inclusions
-    of THEORY 1.1 (role axioms apart), ``definition4_clauses`` the same as clauses, with fresh names of its own; ``universals``
-    and ``at_mosts`` are its inclusions L₁ ⊑ ∀S.L₂ and L₁ ⊑ ≤n S.L₂. ``features``: Fs(T), closed downwards under ⊑*.
+    ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY, "DL-clauses". ``definition4``: the
+    inclusions of THEORY, "Simplified TBox" (role axioms apart), ``definition4_clauses`` the same as clauses, with fresh names of
+    its own; ``universals`` and ``at_mosts`` are its inclusions L₁ ⊑ ∀S.L₂ and L₁ ⊑ ≤n S.L₂. ``features``: Fs(T), closed downwards
+    under ⊑*.
     """
 
     axioms: tuple[Axiom, ...]
@@ -70,7 +71,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
 
     The clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox, [*extra, *more]). Equisatisfiable with
     ``tbox`` for every ABox over names and roles, with the same consequences over old names (negative assertions on roles that
-    are not simple apart: THEORY 2.1).
+    are not simple apart: THEORY, "DL-clauses").
 
     Raises `UsageError` for what lies outside SHIQ(D), and for a name of the caller's that looks like a fresh one.
     """

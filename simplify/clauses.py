@@ -1,4 +1,4 @@
-"""The last pass: inclusions in normal form as DL-clauses (THEORY 2.1; the values are in `shiq.clause`).
+"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are in `shiq.clause`).
 
 A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a role atom with its literals at
 the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with nothing in it.

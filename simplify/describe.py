@@ -112,7 +112,7 @@ def role_text(role: Role, short: Shortener = str) -> str:
 
 def part_roles(restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox) -> tuple[str, ...]:
     """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the roles of the universals, m-part
-    of those of the ≤ restrictions (Definition 5, THEORY 1.2)."""
+    of those of the ≤ restrictions (Definition 5, THEORY, "Part-of")."""
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))
 

@@ -1,4 +1,5 @@
-"""Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors (THEORY 1.1, step 1).
+"""Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors (THEORY, "Simplified TBox": step
+1).
 
 Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go both ways, disjointness goes
 pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). Axioms about roles alone leave nothing

@@ -1,4 +1,4 @@
-"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY 2.1, the normal form).
+"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY, "DL-clauses": the normal form).
 
 Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a disjunction of literals) or ≤n R.A
 with n ≥ 1; A is a name or ⊤. What does not fit is named: a fresh literal L with L ⊑ D stands for D. Naming needs one direction

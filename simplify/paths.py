@@ -1,4 +1,5 @@
-"""Which words of roles a role that is not simple stands for, as automata; and their elimination (THEORY_OWL2 in THEORY.md 5).
+"""Which words of roles a role that is not simple stands for, as automata; and their elimination (THEORY, "Beyond SHIQ(D), at no
+loss").
 
 With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links it. L(S) is regular where the
 chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters

@@ -1,4 +1,4 @@
-"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂ (THEORY 1.1, step 2).
+"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂ (THEORY, "Simplified TBox": step 2).
 
 Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C (fillers
 of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most one literal, that literal's

@@ -1,4 +1,4 @@
-"""Transitivity elimination (THEORY 1.1, step 3, and the trap in part 4).
+"""Transitivity elimination (THEORY, "Simplified TBox": step 3; the trap: THEORY, "Deciding a shape without a JVM").
 
 For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂). After that no inclusion relies on
 transitivity: from a model of the result, closing the transitive roles gives a model of the TBox. It must see every inclusion

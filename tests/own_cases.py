@@ -1,4 +1,5 @@
-"""Cases by hand for the hypertableau: THEORY.md 2.3's counterexamples, and the traps of part 4 that random tests seldom meet.
+"""Cases by hand for the hypertableau: the counterexamples of THEORY, "Irrelevant role assertions", and traps that random tests
+seldom meet.
 
 A node is the atoms asserted there; ``Not(atom)`` is a negated one. Role names are single letters.
 """
@@ -89,7 +90,7 @@ CASES: dict[str, Case] = {
     "the last of three choices": Case(
         True, [isa("A", then=["B", "C", "D"]), isa("B", then=["E"]), isa("E"), isa("C", "A")], [["A"]]
     ),
-    # --- THEORY 2.3, each inconsistent
+    # --- THEORY, "Irrelevant role assertions", each inconsistent
     "old edges become relevant": Case(
         False, [at_most(2, S), *disjoint("B1", "B2", "B3")], [[], ["B1"], ["B2"], ["B3"]], [(0, S, 1), (0, S, 2), (0, S, 3)]
     ),

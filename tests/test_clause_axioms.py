@@ -1,4 +1,4 @@
-"""Clauses written back as axioms say what the clauses say (THEORY.md 2.1)."""
+"""Clauses written back as axioms say what the clauses say (THEORY, "DL-clauses")."""
 
 from __future__ import annotations
 

@@ -237,13 +237,13 @@ def test_nothing_to_decide() -> None:
 
 
 def test_the_property_hierarchy() -> None:
-    """THEORY 4: g ⊑ f, f functional, ranges string and integer: ∃g.string cannot be."""
+    """THEORY, "Deciding a shape without a JVM": g ⊑ f, f functional, ranges string and integer: ∃g.string cannot be."""
     roles = RoleBox(data_inclusions=frozenset([(Q, P)]))
     assert decide(some(xsd("string"), Q), only(xsd("integer")), roles=roles) is False
     assert decide(some(xsd("string"), Q), some(xsd("integer")), functional(), roles=roles) is False
     assert decide(some(xsd("string"), Q), some(xsd("string")), functional(), roles=roles) is True
     assert decide(some(xsd("string")), only(xsd("integer"), Q), roles=roles) is True
-    # THEORY 2.4: C ⊑ ∃f.int≥10, A = {f(a)=5}.
+    # THEORY, "The add set": C ⊑ ∃f.int≥10, A = {f(a)=5}.
     ten = DatatypeRestriction(xsd("integer"), ((XSD + "minInclusive", typed("10")),))
     assert decide(some(ten), functional(), values=((P, typed("5")),)) is False
     assert decide(some(ten), functional(), values=((Q, typed("15")),), roles=roles) is True

@@ -118,7 +118,7 @@ ONTOLOGIES: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
      [*_is(A, a), _r(a, b), _r(b, c), *_is(C, c)], INCONSISTENT),
     ("not transitive", [SubClassOf(A, ObjectAllValuesFrom(R, B)), DisjointClasses((B, C))],
      [*_is(A, a), _r(a, b), _r(b, c), *_is(C, c)], CONSISTENT),
-    ("transitivity under a filler of ≤ (THEORY 4)",
+    ('transitivity under a filler of ≤ (THEORY, "Deciding a shape without a JVM")',
      [TransitiveObjectProperty(R), SubClassOf(A, ObjectMaxCardinality(1, S, ObjectSomeValuesFrom(R, B)))],
      [*_is(A, a), _r(a, b, S), _r(a, c, S), DifferentIndividuals(b, c), _r(b, "urn:x"), _r("urn:x", d), _r(c, "urn:y"),
       _r("urn:y", d), *_is(B, d)], INCONSISTENT),

@@ -1,4 +1,4 @@
-"""The criterion `model` (THEORY.md 3): its rules one by one, with what goes wrong without each."""
+"""The criterion `model` (THEORY, "The criterion `model`"): its rules one by one, with what goes wrong without each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits (THEORY.md 3.5)."""
+"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits (THEORY, "N in a store, and
+its renewal")."""
 
 from __future__ import annotations
 

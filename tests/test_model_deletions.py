@@ -1,4 +1,5 @@
-"""The criterion `model` with deletions: what the model that certified A says of what is left of A (THEORY.md 3.5)."""
+"""The criterion `model` with deletions: what the model that certified A says of what is left of A (THEORY, "N in a store, and its
+renewal")."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_the_order_of_clauses_and_individuals_does_not_matter(profile: str) -> N
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_individuals_that_share_nothing_do_not_matter(profile: str) -> None:
-    """Two modules side by side are consistent iff both are (THEORY.md 2.5)."""
+    """Two modules side by side are consistent iff both are (THEORY, "Modules")."""
     for seed in range(20_000, 20_100):
         tbox, first = random_case(seed, PROFILES[profile])
         tables = Tables(tbox)

@@ -112,7 +112,8 @@ def test_same_consistency_of_aboxes(reasoner: object, seed: int) -> None:
 
 
 def test_transitivity_under_at_most(reasoner: object) -> None:
-    """THEORY 4's trap: Trans(R), A ⊑ ≤1 S.∃R.B, two unequal S-successors that reach B in two R-steps: inconsistent."""
+    """The trap of THEORY, "Deciding a shape without a JVM": Trans(R), A ⊑ ≤1 S.∃R.B, two unequal S-successors that reach B in two
+    R-steps: inconsistent."""
     r, s = ObjectProperty("R"), ObjectProperty("S")
     axioms = (
         TransitiveObjectProperty(r),

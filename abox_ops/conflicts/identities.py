@@ -1,7 +1,7 @@
 """Individuals that a batch makes equal for certain, with the reasons.
 
-Only what unit propagation entails is listed (THEORY.md 2.6): asserted equality, and the told neighbours of an element at which a
-≤1 S.C is in force. Equalities that need a case distinction, such as most of ≤n for n > 1, are not.
+Only what unit propagation entails is listed (THEORY, "Beyond SHIQ(D), at no loss"): asserted equality, and the told neighbours of
+an element at which a ≤1 S.C is in force. Equalities that need a case distinction, such as most of ≤n for n > 1, are not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex ones by definition.
 
 A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple becomes a:∀R.¬N, b:N with N for b alone
-(THEORY.md 2.1). The names are a function of C and of b, so that A and A⁺ agree on them.
+(THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Assertions seen by element: the graph that the criteria walk.
 
-An *element* is a class of individuals that are equal for certain (THEORY.md 2.6), named by its least member. `ElementGraph` maps
-each element to its asserted literals, its role assertions from either end, and its data.
+An *element* is a class of individuals that are equal for certain (THEORY, "Beyond SHIQ(D), at no loss"), named by its least
+member. `ElementGraph` maps each element to its asserted literals, its role assertions from either end, and its data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a batch brings that a TBox does not speak of: names, and definitions of complex classes (THEORY.md 2.6)."""
+"""What a batch brings that a TBox does not speak of: names, and definitions of complex classes (THEORY, "Beyond SHIQ(D), at no
+loss")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Told literals: what (T, A) is known to entail at one element without branching (THEORY.md 2.2).
+"""Told literals: what (T, A) is known to entail at one element without branching (THEORY, "Told literals").
 
 A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under unit propagation with local
 clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on labels alone, so they are

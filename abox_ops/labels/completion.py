@@ -1,4 +1,4 @@
-"""Completing a label: a guess at which other literals hold at an element, by its label alone (THEORY.md 3.1).
+"""Completing a label: a guess at which other literals hold at an element, by its label alone (THEORY, "Outside completion").
 
 Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows, original ones before fresh ones;
 what that makes true, ≥-atoms included, is taken over. Propagation goes over the local clauses and over what the witness of a

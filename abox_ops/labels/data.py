@@ -1,4 +1,4 @@
-"""Which data assertions a check must see (THEORY.md 2.4, "Data").
+"""Which data assertions a check must see (THEORY, "The add set": data).
 
 d(a, v) is *decided* when no data restriction that may be in force at a can use v in a contradiction. The datatype layer answers
 for values; this file only counts.

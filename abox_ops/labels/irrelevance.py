@@ -1,4 +1,4 @@
-"""Which clauses a role assertion leaves open: the literal half of irrelevance (THEORY.md 2.3).
+"""Which clauses a role assertion leaves open: the literal half of irrelevance (THEORY, "Irrelevant role assertions").
 
 A role assertion is tested at both ends and at every position of every clause that it matches. What literals do not discharge
 is *open*: an open u-type clause makes the assertion relevant, an open m-type clause leaves it to counting

@@ -1,4 +1,4 @@
-"""Needs: which ≥k R.D may have to be met at an element, by its label (THEORY.md 2.3)."""
+"""Needs: which ≥k R.D may have to be met at an element, by its label (THEORY, "Irrelevant role assertions")."""
 
 from __future__ import annotations
 

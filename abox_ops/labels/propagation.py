@@ -1,4 +1,4 @@
-"""Unit propagation over local clauses (THEORY.md 2.2).
+"""Unit propagation over local clauses (THEORY, "Told literals").
 
 A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it is negative. A label becomes the
 mask of the literals that it refutes. Over few atoms a clause is the mask of its literals, so that what is left of it is one

@@ -1,4 +1,5 @@
-"""Which role assertions a disjointness, asymmetry, irreflexivity axiom or a negative assertion can see (THEORY.md 2.6)."""
+"""Which role assertions a disjointness, asymmetry, irreflexivity axiom or a negative assertion can see (THEORY, "Beyond SHIQ(D),
+at no loss")."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Modules, their shapes, and what is answered of them (THEORY.md 2.5)."""
+"""Modules, their shapes, and what is answered of them (THEORY, "Modules")."""

@@ -1,4 +1,5 @@
-"""A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies (THEORY.md 2.4, |A_add|)."""
+"""A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies (THEORY, "The add set":
+|A_add|)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules: the connected components of what is kept (THEORY.md 2.5)."""
+"""Modules: the connected components of what is kept (THEORY, "Modules")."""
 
 from __future__ import annotations
 

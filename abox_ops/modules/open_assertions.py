@@ -1,4 +1,5 @@
-"""What labels and counts leave open of role and data assertions, in columns (THEORY.md 2.3, 2.4, 2.6)."""
+"""What labels and counts leave open of role and data assertions, in columns (THEORY, "Irrelevant role assertions", "The add set"
+and "Beyond SHIQ(D), at no loss")."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ class OpenAssertions:
         self.take_in(elements, inserted_only=False)
 
     def _relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions are not irrelevant (THEORY.md 2.3)."""
+        """Which role assertions are not irrelevant (THEORY, "Irrelevant role assertions")."""
         label = self.labels()
         found, which = self.calculus.role_calculus.open(role, label[source], label[target])
         relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
@@ -114,7 +115,7 @@ class OpenAssertions:
             yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
 
     def _seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions an axiom of THEORY.md 2.6 or a negative assertion can see."""
+        """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see."""
         seen = self.calculus.among(role, self.axiom_roles)
         if self.negated_roles:
             maybe = np.flatnonzero(~seen & self.calculus.among(role, self.negated_roles))
@@ -146,7 +147,7 @@ class OpenAssertions:
     # --- data --------------------------------------------------------------------------------------
 
     def _decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Which data assertions are decided at their element (THEORY.md 2.4, Data)."""
+        """Which data assertions are decided at their element (THEORY, "The add set": data)."""
         names = self.calculus.names.data_properties.values
         kept = self.calculus.data.disjoint | self.negated_properties
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]

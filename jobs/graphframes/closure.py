@@ -1,5 +1,5 @@
-"""A_add under the clausal criterion by message passing: the closure of `abox_ops.clausal.reference` (THEORY.md 2.4), step by
-step."""
+"""A_add under the clausal criterion by message passing: the closure of `abox_ops.clausal.reference` (THEORY, "The add set"), step
+by step."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class Clausal:
     # --- role assertions ---------------------------------------------------------------------------
 
     def _edges(self) -> DataFrame:
-        """The role assertions: src, dst, role, inserted; relevant; seen (by an axiom of THEORY.md 2.6 or a negative assertion);
-        shares (an end may be equal to another element)."""
+        """The role assertions: src, dst, role, inserted; relevant; seen (by a disjointness, asymmetry or irreflexivity axiom or a
+        negative assertion); shares (an end may be equal to another element)."""
         world, rules = self.world, self.world.rules
         ends = world.vertices.select("id", "label", (F.col("active") & F.col("fresh")).alias("shares"))
         noted = as_frame(world, self.classes)
@@ -140,7 +140,7 @@ class Clausal:
     # --- data --------------------------------------------------------------------------------------
 
     def _undecided(self, rows: Columns) -> Columns:
-        """The data ``rows`` that are not decided at their element (THEORY.md 2.4, Data)."""
+        """The data ``rows`` that are not decided at their element (THEORY, "The add set": data)."""
         calculus, world = self.world.calculus, self.world
         names = calculus.names.data_properties.values
         never = calculus.data.disjoint | self.negated_properties

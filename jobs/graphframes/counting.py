@@ -1,4 +1,4 @@
-"""Merge classes (THEORY.md 2.3): Spark finds where a ≤n may be broken at all, the reference counts there.
+"""Merge classes (THEORY, "Irrelevant role assertions"): Spark finds where a ≤n may be broken at all, the reference counts there.
 
 Which elements can be overfull by themselves is bounded from above by message counts, without asking which needs are met. From
 those on, `abox_ops.counting.reference` is run over the neighbourhoods that matter, fetched as far as its classes reach: an

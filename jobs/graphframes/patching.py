@@ -1,4 +1,5 @@
-"""The patch of the criterion `model` (THEORY.md 3.2 to 3.4) with told⁺ and entailed equality by message passing.
+"""The patch of the criterion `model` (THEORY, "Inside", "Border rules" and "The loop") with told⁺ and entailed equality by
+message passing.
 
 Border rules, assumed labels and counts are those of the engine `local`, over the role assertions of I and its neighbours; the
 modules of each round are components that GraphFrames finds (`jobs.graphframes.engine.GraphFramesAddSet`).

@@ -1,4 +1,4 @@
-"""A_add as published, by message passing: `abox_ops.published.reference` (THEORY.md 1.4).
+"""A_add as published, by message passing: `abox_ops.published.reference` (THEORY, "The procedure").
 
 What becomes of a role assertion (kept, or which remedies stand for it, and whom these make enter) depends on the asserted labels
 of its ends alone; so it is worked out once per distinct combination, and entering travels along the role assertions.

@@ -1,4 +1,5 @@
-"""What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY.md 2.3, 2.7).
+"""What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY, "Irrelevant role assertions"
+and "Maintenance of the told sets").
 
 Told literals, equalities and merge classes of (A less the deletions) ∪ A⁺ differ from those of A only at elements that the
 closure of the clausal criterion, or the walk of delete and rederive, has looked at: a literal is sent only along a role

@@ -230,7 +230,7 @@ def opaque(literal: owl.Literal) -> DataValue:
 
 
 def value_of(literal: owl.Literal) -> DataValue | IllTyped:
-    """The data value that ``literal`` denotes (THEORY 2.4, Data); opaque where its datatype is not known."""
+    """The data value that ``literal`` denotes (THEORY, "The add set": data); opaque where its datatype is not known."""
     if literal.datatype not in KNOWN_FACETS:
         return opaque(literal)
     name = shorten(literal.datatype)

@@ -1,7 +1,7 @@
 """One satisfiability question of `DataTheory`, from the quick ways out to the search over worlds.
 
 An element's asserted values, with the properties that lead to them, meet its ≥ and ≤ restrictions. Values and restrictions
-that no shared property connects do not matter to each other and are left out. THEORY 4, Data.
+that no shared property connects do not matter to each other and are left out. THEORY, "Deciding a shape without a JVM": data.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed meaning (an unknown
 datatype, a malformed restriction, a pattern that cannot be followed) becomes an *unknown* leaf: an arbitrary set, of which
 only this is assumed, that it holds the literals typed with it.
-Source: OWL 2 structural specification, sections 7 and 9.4; THEORY 2.4, Data.
+Source: OWL 2 structural specification, sections 7 and 9.4; THEORY, "The add set": data.
 """
 
 from __future__ import annotations

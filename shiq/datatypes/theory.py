@@ -175,7 +175,7 @@ class DataTheory:
         ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of the element. The hierarchy ⊑*
         and the disjointness of data properties count, and so do owl:topDataProperty and owl:bottomDataProperty. An
         ill-typed literal in either makes it False. True and False are exact; None: it rests on something opaque or undecided.
-        Source: THEORY 4, Data.
+        Source: THEORY, "Deciding a shape without a JVM": data.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
         if key in self._calls:

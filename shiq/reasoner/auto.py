@@ -17,7 +17,7 @@ class AutoReasoner:
 
     Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both reasons. What rests on opaque
     data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between them what it leaves open
-    (THEORY.md 4, Data).
+    (THEORY, "Deciding a shape without a JVM": data).
     """
 
     def __init__(self, own: Reasoner, hermit_factory: Callable[[], Reasoner]) -> None:

@@ -1,4 +1,4 @@
-"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm JVM (THEORY.md 2.5).
+"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm JVM (THEORY, "Modules").
 
 Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without an exception; whatever else
 happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through proxies over xsd:integer
@@ -115,7 +115,7 @@ class HermitReasoner:
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an inconsistent lot is halved.
 
-        Modules of one ontology without nominals do not influence each other (THEORY.md 2.5). Where a lot has no answer, its
+        Modules of one ontology without nominals do not influence each other (THEORY, "Modules"). Where a lot has no answer, its
         modules are asked about one by one, so that only those that are to blame stay undetermined; a module at which the JVM
         died by itself is asked about once more.
         """

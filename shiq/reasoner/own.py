@@ -77,7 +77,7 @@ class Compiled:
 
 
 class OwnReasoner:
-    """Decides modules by the hypertableau of THEORY.md 4.
+    """Decides modules by the hypertableau of THEORY, "Deciding a shape without a JVM".
 
     CONSISTENT only with a clash-free pre-model that unravels into a model, INCONSISTENT only if every alternative is refuted;
     else UNDETERMINED, with the reason. A module of n individuals has ``steps + n * steps_per_node`` steps.

@@ -22,7 +22,7 @@ OPAQUE = "opaque datatype"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A part of A_add whose consistency is decided by itself (THEORY.md 2.5). Nodes are 0 … n-1, without names.
+    """A part of A_add whose consistency is decided by itself (THEORY, "Modules"). Nodes are 0 … n-1, without names.
 
     ``positive[i]``/``negative[i]``: bitmasks over `ClausalTBox.atoms` of the atoms (names, ≥-atoms, data restrictions) that are
     asserted, or asserted to be false, at node i. ``edges``: (i, role, j) asserted; ``negative_edges``: asserted not to hold

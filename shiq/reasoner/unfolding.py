@@ -6,7 +6,7 @@ a complement Ā with A ⊓ Ā ⊑ ⊥, and A ≡ C becomes A ⊑ C and Ā ⊑ ¬
 * in a clause that A's own axiom made, A in the head is Ā in the body;
 * any other defined name in a body is its complement in the head.
 
-Exact: docs/THEORY.md, 4.
+Exact: THEORY, "Deciding a shape without a JVM".
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY.md 2.5, 2.6), by shape.
+"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D),
+at no loss"), by shape.
 
 Most elements keep no role assertion and no data: their module is their label, and ranges only count labels. The others are
 joined into components, range by range: a component is named by its least element, and the name travels in rounds to the ranges

@@ -1,4 +1,4 @@
-"""N of what is built (THEORY.md 3.1), certified and left as tables.
+"""N of what is built (THEORY, "Outside completion"), certified and left as tables.
 
 The certificate is that of the engine `local`, of all of A in one task: what an element is assumed to be depends on its
 neighbours, classes and modules, and is given up where a module fails, so ranges would have to exchange all of that in every

@@ -1,4 +1,5 @@
-"""Merge classes of A (THEORY.md 2.3): ranges report what overfull elements make one class, the driver goes on from there.
+"""Merge classes of A (THEORY, "Irrelevant role assertions"): ranges report what overfull elements make one class, the driver goes
+on from there.
 
 As long as every class has one element, each range is asked by itself. Where some are united, the driver asks the classes that
 grew, over the rows of their members alone, with the same code as the engine `local`. That is little where a TBox bounds little;

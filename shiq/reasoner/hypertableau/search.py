@@ -44,7 +44,7 @@ class Search(Saturation):
 
     def run(self) -> bool:
         """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
-        blocking bounds the nodes (THEORY.md 4); a `OutOfBudget` ends it before."""
+        blocking bounds the nodes (THEORY, "Deciding a shape without a JVM"); a `OutOfBudget` ends it before."""
         try:
             self.load()
         except Clash as clash:

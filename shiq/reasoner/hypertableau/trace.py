@@ -1,4 +1,5 @@
-"""What a refutation rests on: the search once more, with what the module asserts traced like choice points (THEORY.md 4)."""
+"""What a refutation rests on: the search once more, with what the module asserts traced like choice points (THEORY, "Deciding a
+shape without a JVM")."""
 
 from __future__ import annotations
 

@@ -1,0 +1,76 @@
+"""What docstrings cite: sections of docs/THEORY.md by their titles, and documents that are in this repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted(path for package in ("shiq", "simplify", "abox_ops", "jobs", "tests") for path in (ROOT / package).rglob("*.py"))
+HERE = Path(__file__).resolve()
+# Being rewritten: their citations come with that.
+LATER = (
+    "abox_ops/clausal",
+    "abox_ops/counting",
+    "abox_ops/index",
+    "abox_ops/modules/shapes",
+    "abox_ops/patch",
+    "abox_ops/published",
+)
+LATER += ("abox_ops/told", "jobs/checking", "jobs/spark/facts", "jobs/spark/patching")
+
+_TITLES = r'"[^"]+"(?:(?:,| and|, and) "[^"]+")*'
+_CITED = re.compile(rf"THEORY(?:\.md)?, ({_TITLES})")
+_BY_NUMBER = re.compile(r"THEORY(?:\.md)?,? (?:section |part )?\d")
+_DOCUMENT = re.compile(r"(?<![\w*.{/-])((?:docs|data)/)?([\w/-]+\.md)\b")
+
+
+def titles() -> frozenset[str]:
+    """The sections of docs/THEORY.md, without numbers; what stands behind a colon or in parentheses may be left out."""
+    text = (ROOT / "docs" / "THEORY.md").read_text(encoding="utf-8")
+    found = re.findall(r"^##+ (?:\d[\d.]* )?(.*)$", text, re.MULTILINE)
+    return frozenset(form for title in found for form in (title, re.split(r" \(|: ", title)[0]))
+
+
+def faults(source: str, known: frozenset[str]) -> Iterator[str]:
+    """What ``source`` cites that is not there, or by a number that will move."""
+    text = re.sub(r"\s*\n\s*(?:# )?", " ", source)
+    for cited in _CITED.findall(text):
+        yield from (f"no section {title!r}" for title in re.findall(r'"([^"]+)"', cited) if title not in known)
+    yield from (f"cited by number: {number}" for number in _BY_NUMBER.findall(text))
+    if re.search(r"THEORY_\w", text):
+        yield "cites a document that is not here"
+    for folder, name in _DOCUMENT.findall(text):
+        if folder and not (ROOT / folder / name).is_file():
+            yield f"no document {folder}{name}"
+
+
+def _checked() -> list[Path]:
+    return [path for path in SOURCES if path != HERE and not str(path.relative_to(ROOT)).startswith(LATER)]
+
+
+@pytest.mark.parametrize("path", _checked(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_is_cited_is_there(path: Path) -> None:
+    assert list(faults(path.read_text(encoding="utf-8"), titles())) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Told (THEORY, "No such section")."""',
+        '"""Told (THEORY, "Told literals" and "No such\n    section")."""',
+        '"""Told (THEORY.md 2.2)."""',
+        '"""Told (THEORY,\n    2.2)."""',
+        '"""Words (THEORY_OWL2)."""',
+        '"""See docs/NOWHERE.md."""',
+    ],
+)
+def test_faults_are_seen(source: str) -> None:
+    assert list(faults(source, titles())) != []
+
+
+def test_citations_pass() -> None:
+    assert list(faults('"""A (THEORY, "Told literals", "Part-of" and "The\n    loop"; docs/GATE.md)."""', titles())) == []
