@@ -3,6 +3,7 @@
 `plan` says how; `check_stream` does it in this process. The mathematics: docs/STREAMS.md.
 """
 
+from streams.consistency.embedded import StreamResult, check_stream
 from streams.consistency.plan import Plan, plan
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "StreamResult", "check_stream", "plan"]

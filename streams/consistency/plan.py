@@ -22,8 +22,8 @@ from shiq.model import TBox
 from shiq.rdf import read_ontology
 from shiq.verdict import Leftover, blocks
 from streams.consistency.cost import cheapest, costed, label_rates
-from streams.consistency.dl_lite import Negative, Origins, View, siblings_disjoint, view
-from streams.consistency.labels import shown
+from streams.consistency.dl_lite import Negative, Origins, View, limits_of, siblings_disjoint
+from streams.consistency.labels import MISFIT, shown
 from streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
@@ -35,6 +35,7 @@ from streams.consistency.negative_inclusions import (
     refuting,
     roots,
 )
+from streams.consistency.told import view
 from streams.consistency.topology import Bolt, Cut, bolts, counted
 
 STRATEGIES = ("mask", "ntm", "ltm")
@@ -106,8 +107,11 @@ class Plan:
 
     def axioms_of(self, conflict: Negative) -> tuple[str, ...]:
         """The axioms by which labels contradict, as functional syntax, in their order."""
-        found = sorted(origins_of(self.view, self.negatives, conflict))
-        return tuple(axiom_text(self.view.axioms[index]) for index in found)
+        origins = origins_of(self.view, self.negatives, conflict)
+        for label in conflict:
+            if label[0] == MISFIT:
+                origins = origins.union(*limits_of(label[1:], self.view.misfits, self.view.theory).values())
+        return tuple(axiom_text(self.view.axioms[index]) for index in sorted(origins))
 
     def to_dict(self) -> dict[str, Any]:
         """As ``shiq stream plan --json`` writes it."""

@@ -1,0 +1,264 @@
+"""From the triples of events to columns: who, which label, when; what is none is told, one by one.
+
+Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is both names, the smaller first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import NamedTuple
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.clause import DataAtMost
+from shiq.columns.arrays import Ints
+from shiq.errors import InputError
+from shiq.rdf.lines import read_lines
+from shiq.rdf.rejects import Rejects as BrokenLines
+from shiq.rdf.triples import IRI, LITERAL, Triples
+from shiq.roles import Role
+from streams.consistency.dl_lite import View, limits_of
+from streams.consistency.labels import existential, loop, misfit, role_label
+from streams.consistency.masks import Masks
+
+_TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
+_ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
+#: Between the names of a pair; in no IRI.
+_BETWEEN = "\0"
+
+
+class Columns(NamedTuple):
+    key: Ints
+    label: Ints
+    time: Ints
+
+
+#: Takes the place (in the batch) of what was not used, its kind, why, and how it reads.
+Tell = Callable[[int, str, str, str], None]
+
+
+@dataclass
+class Names:
+    """Numbers of individuals and pairs; numbers of those that are gone are given again by `keep`."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+    def number(self, name: str) -> int:
+        found = self.numbers.get(name)
+        if found is None:
+            found = self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return found
+
+    def keep(self, numbers: Ints) -> dict[int, int]:
+        """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""
+        kept = numbers.tolist()
+        self.names = [self.names[n] for n in kept]
+        self.numbers = {name: n for n, name in enumerate(self.names)}
+        return {old: new for new, old in enumerate(kept)}
+
+    def pair(self, number: int) -> tuple[str, str | None]:
+        """An individual and None, or the two of a pair."""
+        first, between, second = self.names[number].partition(_BETWEEN)
+        return first, second if between else None
+
+
+@dataclass
+class Intake:
+    """Makes columns of triples. ``same``: the one name of individuals that have several."""
+
+    view: View
+    masks: Masks
+    names: Names = field(default_factory=Names)
+    same: Mapping[str, str] = field(default_factory=dict)
+    tuples: int = 0
+    _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
+
+    def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> Columns:
+        """The columns of N-Triples statements, each with its time."""
+        triples, broken = Triples(), BrokenLines("")
+        triples.begin("")
+        lines = [text if "\n" not in text and "\r" not in text else "two lines" for text in texts]
+        try:
+            read_lines(BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, "e", broken)
+        except InputError as error:
+            if not broken.total:
+                raise error
+        rows = _ints(triples.line) - 1
+        known = set()
+        for leftover in broken.whole:
+            known.add(leftover.line - 1)
+            tell(leftover.line - 1, "malformed", leftover.message, texts[leftover.line - 1])
+        if len(rows) + len(known) < len(texts):
+            for row in sorted(set(range(len(texts))) - set(rows.tolist()) - known):
+                tell(row, "malformed", "a triple is expected", texts[row])
+        parts: list[Columns] = []
+        subject, predicate, value = (_ints(column) for column in (triples.subject, triples.predicate, triples.object))
+
+        def refuse(at: int, kind: str, reason: str) -> None:
+            tell(int(rows[at]), kind, reason, texts[rows[at]])
+
+        said = _Said(self, triples, subject, value, times[rows], refuse)
+        for number in np.unique(predicate).tolist():
+            parts += said.by(str(triples.terms[number]), np.flatnonzero(predicate == number))
+        return together(parts)
+
+    def number(self, name: str) -> int:
+        return self.names.number(self.same.get(name, name))
+
+    def numbers(self, terms: Sequence[object], ids: Ints) -> Ints:
+        """The numbers of individuals that are terms."""
+        used, places = np.unique(ids, return_inverse=True)
+        return np.fromiter((self.number(str(terms[i])) for i in used.tolist()), np.int64, len(used))[places]
+
+    def column(self, label: str, key: Ints, time: Ints) -> list[Columns]:
+        """The label for all of ``key``; nothing where it is in no conflict."""
+        self.tuples += len(key)
+        number = self.masks.numbers.get(label)
+        return [] if number is None else [Columns(key, np.full(len(key), number, np.int64), time)]
+
+    def roles(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[Columns]:
+        """A role's both ends, and the pairs where a role axiom speaks of it."""
+        parts = self.column(existential(Role(iri)), subject, time) + self.column(existential(Role(iri, True)), object, time)
+        names = self.names.names
+        if self.view.pairs and not self.masks.numbers.keys().isdisjoint((loop(iri), role_label(Role(iri)))):
+            ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
+            key = np.array([self.names.number(_BETWEEN.join(sorted(both))) for both in ends], np.int64)
+            forward, backward = (np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__))
+            for label, rows in (
+                (role_label(Role(iri)), forward),
+                (role_label(Role(iri, True)), backward),
+                (loop(iri), ~forward & ~backward),
+            ):
+                parts += self.column(label, key[rows], time[rows])
+        return parts
+
+    def fits(self, iri: str, literal: owl.Literal) -> bool | None:
+        """Whether the value is one that the property may have; None if that is not decided."""
+        theory = self.view.theory
+        if iri not in self._limits:
+            self._limits[iri] = list(limits_of(iri, self.view.misfits, theory))
+        return theory.satisfiable((), self._limits[iri], [(iri, literal)])
+
+
+def _ints(column: Sequence[int]) -> Ints:
+    return np.array(column, np.int64)
+
+
+def together(parts: Sequence[Columns]) -> Columns:
+    return Columns(*map(np.concatenate, zip(*parts))) if parts else Columns(*(np.empty(0, np.int64) for _ in range(3)))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The triples of one batch; `by` takes those of one predicate."""
+
+    intake: Intake
+    triples: Triples
+    subject: Ints
+    value: Ints
+    time: Ints
+    tell: Callable[[int, str, str], None]
+
+    def by(self, iri: str, rows: Ints) -> list[Columns]:
+        signature = self.intake.view.signature
+        is_literal = np.frombuffer(self.triples.kinds, np.uint8)[self.value[rows]] == LITERAL
+        if iri in signature.data_properties:
+            self._refuse(rows[~is_literal], f"<{iri}> is a data property: its value is a literal")
+            return self._data(iri, rows[is_literal])
+        if iri in signature.annotation_properties or iri in _ANNOTATIONS:
+            return []
+        self._refuse(rows[is_literal], f"<{iri}> has no literals as values")
+        rows = rows[~is_literal]
+        if iri == _TYPE:
+            return [part for number in np.unique(self.value[rows]).tolist() for part in self._class(number, rows)]
+        if iri in signature.object_properties:
+            return self.intake.roles(iri, self._numbers(self.subject[rows]), self._numbers(self.value[rows]), self.time[rows])
+        if iri in (_SAME, _DIFFERENT):
+            self._refuse(rows, "whether names are of one individual is not asked in a stream", "outside-dl-lite")
+        elif iri.startswith((owl.RDFS, owl.OWL)):
+            self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+        else:
+            self._refuse(rows, f"the TBox does not know the property <{iri}>", "undeclared")
+        return []
+
+    def _refuse(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
+        for row in rows.tolist():
+            self.tell(row, kind, reason)
+
+    def _numbers(self, ids: Ints) -> Ints:
+        return self.intake.numbers(self.triples.terms, ids)
+
+    def _class(self, number: int, rows: Ints) -> list[Columns]:
+        iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
+        if self.triples.kinds[number] != IRI:
+            self._refuse(rows, "a class of an event is a name", "outside-dl-lite")
+        elif iri in self.intake.view.signature.classes or iri == owl.NOTHING.iri:
+            return self.intake.column(iri, self._numbers(self.subject[rows]), self.time[rows])
+        elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (owl.THING.iri, owl.OWL + "NamedIndividual"):
+            self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+        elif not iri.startswith(owl.OWL):
+            self._refuse(rows, f"the TBox does not know the class <{iri}>", "undeclared")
+        return []
+
+    def _data(self, iri: str, rows: Ints) -> list[Columns]:
+        used, places = np.unique(self.value[rows], return_inverse=True)
+        literals = [self.triples.terms[i] for i in used.tolist()]
+        fits = np.array([_CODES[self.intake.fits(iri, lit)] for lit in literals if isinstance(lit, owl.Literal)], np.int64)
+        fits = fits[places] if len(rows) else fits
+        self._refuse(rows[fits == _CODES[None]], f"whether <{iri}> may have this value is not decided", "outside-dl-lite")
+        good, bad = rows[fits != _CODES[False]], rows[fits == _CODES[False]]
+        parts = self.intake.column("∃" + iri, self._numbers(self.subject[good]), self.time[good])
+        return parts + self.intake.column(misfit(iri), self._numbers(self.subject[bad]), self.time[bad])
+
+
+_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
+
+
+def static_columns(intake: Intake, assertions: Iterable[owl.Assertion], refuse: Callable[[owl.Assertion], None]) -> Columns:
+    """The columns of assertions that hold at all times; the time in them means nothing."""
+    parts: list[Columns] = []
+    zero = np.zeros(1, np.int64)
+
+    def one(name: str) -> Ints:
+        return np.array([intake.number(name)], np.int64)
+
+    for assertion in assertions:
+        match assertion:
+            case owl.ClassAssertion(owl.Class(iri), individual):
+                parts += intake.column(iri, one(individual), zero)
+            case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+                parts += intake.roles(iri, one(subject), one(object), zero)
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
+                fits = intake.fits(iri, literal)
+                if fits is None:
+                    refuse(assertion)
+                parts += intake.column(misfit(iri) if fits is False else "∃" + iri, one(subject), zero)
+            case owl.SameIndividual():
+                pass  # `Intake.same` has it
+            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(second):
+                pass
+            case _:
+                refuse(assertion)
+    return together(parts)
+
+
+def one_name(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
+    """The smallest name of each individual that sameAs gives several."""
+    same: dict[str, str] = {}
+
+    def name(of: str) -> str:
+        while of in same:
+            of = same[of]
+        return of
+
+    for assertion in assertions:
+        if isinstance(assertion, owl.SameIndividual):
+            first, second = sorted((name(assertion.first), name(assertion.second)))
+            if first != second:
+                same[second] = first
+    return {of: name(of) for of in same}

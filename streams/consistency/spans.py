@@ -1,0 +1,88 @@
+"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels are intersected.
+
+A span [start, end] of a code (an individual and a label) is where an assertion is live: from t to t + window. Joined spans of
+one code neither overlap nor touch, so that an intersection of joined spans is a maximal span: nothing is to be joined again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.columns.arrays import Ints
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+#: Before and after all time: what is static is live from one to the other.
+BEGINNING, END = -1, (1 << 63) - 1
+
+
+class Spans(NamedTuple):
+    """Columns, sorted by code and start."""
+
+    code: Ints
+    start: Ints
+    end: Ints
+
+    def at(self, rows: Ints | Flags) -> Spans:
+        return Spans(self.code[rows], self.start[rows], self.end[rows])
+
+
+def no_spans() -> Spans:
+    return Spans(*(np.empty(0, np.int64) for _ in range(3)))
+
+
+def live(code: Ints, time: Ints, window: int) -> Spans:
+    """The joined spans of assertions at points of time, in any order."""
+    if not len(code):
+        return no_spans()
+    low, width = int(time.min()), int(time.max() - time.min()).bit_length()
+    if int(code.max()).bit_length() + width < 64:
+        packed = np.sort(code << width | (time - low))
+        code, time = packed >> width, (packed & (1 << width) - 1) + low
+    else:
+        order = np.lexsort((time, code))
+        code, time = code[order], time[order]
+    begins = np.empty(len(code), bool)
+    begins[0] = True
+    np.logical_or(code[1:] != code[:-1], time[1:] - time[:-1] > window + 1, out=begins[1:])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(code)) - 1
+    return Spans(code[first], time[first], ends(time[last], window))
+
+
+def ends(time: Ints, window: int) -> Ints:
+    """Until when an assertion at ``time`` is live."""
+    return np.minimum(time, END - window) + window
+
+
+def joined(parts: Sequence[Spans]) -> Spans:
+    """All spans of ``parts``, what overlaps or touches within one code as one."""
+    code, start, end = (np.concatenate(columns) for columns in zip(*parts))
+    if not len(code):
+        return no_spans()
+    order = np.lexsort((start, code))
+    code, start, end = code[order], start[order], end[order]
+    begins = np.empty(len(code), bool)
+    begins[0] = True
+    np.not_equal(code[1:], code[:-1], out=begins[1:])
+    begins[1:] |= start[1:] - 1 > _highest(begins, end)[:-1]
+    first = np.flatnonzero(begins)
+    return Spans(code[first], start[first], np.maximum.reduceat(end, first))
+
+
+def _highest(begins: Flags, end: Ints) -> Ints:
+    """The greatest end so far in each group; ``begins``: where groups begin."""
+    values, ranks = np.unique(end, return_inverse=True)
+    group = (np.cumsum(begins) - 1) * len(values)
+    highest: Ints = values[np.maximum.accumulate(group + ranks) - group]
+    return highest
+
+
+def runs(sorted_values: Ints) -> Ints:
+    """Where each run of equal values begins."""
+    if not len(sorted_values):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], sorted_values[1:] != sorted_values[:-1])))

@@ -1,0 +1,93 @@
+"""One partition at work: the live spans of its individuals as columns; a batch comes in, what has ended goes out as violations.
+
+A span that ended before watermark - 1 can neither meet nor touch what is still to come. So when such spans go, the violations
+that they end are final; others stay, and are found when one of their spans goes: nothing is told twice, whatever the batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shiq.columns.arrays import Ints
+from streams.consistency.masks import masks
+from streams.consistency.plan import Plan
+from streams.consistency.spans import BEGINNING, END, Flags, Spans, ends, joined, live, no_spans, runs
+from streams.consistency.strategies import strategy_of
+from streams.consistency.violations import Finder, Violations, together
+
+
+class Partition:
+    """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.masks = masks(plan.view, plan.root_set)
+        self.finder, self.window = Finder(self.masks), plan.window
+        self.strategy = strategy_of(plan.strategy, self.masks, plan.bolts, plan.window)
+        self.spans = no_spans()
+        self.most_rows = self.most_bytes = 0
+
+    def take(self, key: Ints, label: Ints, time: Ints) -> None:
+        """Takes the assertions of a batch, in any order."""
+        self._feed(key, label, time, ends(time, self.window))
+        self._add(live(key * len(self.masks.labels) + label, time, self.window))
+
+    def take_static(self, key: Ints, label: Ints) -> None:
+        """Takes what is live at all times."""
+        begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
+        self._feed(key, label, begin, end)
+        self._add(Spans(key * len(self.masks.labels) + label, begin, end))
+
+    def _feed(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
+        self.strategy.take(key, label, start, end)
+
+    def _add(self, spans: Spans) -> None:
+        self.spans = joined([self.spans, spans]) if len(self.spans.code) else joined([spans])
+        self.most_rows = max(self.most_rows, len(self.spans.code))
+        self.most_bytes = max(self.most_bytes, sum(column.nbytes for column in self.spans))
+
+    def retire(self, watermark: int) -> Violations:
+        """Lets go what is over, now that nothing before ``watermark`` can come; the violations that are final by that."""
+        before = watermark - 1
+        ended = self.spans.end < before
+        if not ended.any():
+            return together([])
+        found = self._violations(self._touched(ended))
+        self.spans = self.spans.at(~ended)
+        self.strategy.retire(before)
+        return found.at(found.end < before)
+
+    def finish(self) -> Violations:
+        """All violations that are left."""
+        found, self.spans = self._violations(self.spans), no_spans()
+        return found
+
+    def _touched(self, ended: Flags) -> Spans:
+        """All spans of the individuals that have one in ``ended``."""
+        starts = runs(key := self.keys())
+        touched = np.add.reduceat(ended, starts, dtype=np.int64) > 0
+        return self.spans.at(np.repeat(touched, np.diff(np.append(starts, len(key)))))
+
+    def _violations(self, spans: Spans) -> Violations:
+        if not len(spans.code):
+            return together([])
+        key, label = np.divmod(spans.code, len(self.masks.labels))
+        starts = runs(key)
+        suspected = self.strategy.suspects(key, label, starts)
+        return self.finder.find(spans.at(np.repeat(suspected, np.diff(np.append(starts, len(key))))))
+
+    def open(self) -> Violations:
+        """The violations among all that is live, ended or not."""
+        return self._violations(self.spans)
+
+    def keys(self) -> Ints:
+        return self.spans.code // len(self.masks.labels)
+
+    def renumber(self, numbers: Mapping[int, int]) -> None:
+        """Gives the individuals new numbers, in the same order."""
+        key, label = np.divmod(self.spans.code, len(self.masks.labels))
+        old = np.fromiter(numbers, np.int64, len(numbers))
+        new = np.fromiter(numbers.values(), np.int64, len(numbers))
+        self.spans = self.spans._replace(code=new[np.searchsorted(old, key)] * len(self.masks.labels) + label)
+        self.strategy.renumber(numbers)

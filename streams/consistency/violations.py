@@ -1,0 +1,116 @@
+"""Which labels of an individual contradict, minimally, and when: exactly, for the few individuals that a strategy suspects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from shiq.columns.arrays import Ints, ranges
+from streams.consistency.dl_lite import Negative
+from streams.consistency.masks import Masks
+from streams.consistency.negative_inclusions import conflicts
+from streams.consistency.spans import Flags, Spans, runs
+
+#: How many pairs of spans are looked at at once.
+_AT_ONCE = 1 << 20
+
+
+class Violations(NamedTuple):
+    """Columns: the individual, the conflict (see `Finder.conflict`), and when."""
+
+    key: Ints
+    conflict: Ints
+    start: Ints
+    end: Ints
+
+    def at(self, rows: Flags) -> Violations:
+        return Violations(*(column[rows] for column in self))
+
+
+def together(parts: list[Violations]) -> Violations:
+    return Violations(*map(np.concatenate, zip(*parts))) if parts else Violations(*(np.empty(0, np.int64) for _ in range(4)))
+
+
+@dataclass(frozen=True, eq=False)
+class Finder:
+    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b; wider ones come behind."""
+
+    masks: Masks
+    _wide: list[Negative] = field(default_factory=list)
+    _known: dict[frozenset[int], tuple[tuple[int, Negative], ...]] = field(default_factory=dict)
+
+    def conflict(self, number: int) -> Negative:
+        """The labels that contradict."""
+        labels = self.masks.labels
+        if number >= len(labels) ** 2:
+            return self._wide[number - len(labels) ** 2]
+        return frozenset((labels[number // len(labels)], labels[number % len(labels)]))
+
+    def find(self, spans: Spans) -> Violations:
+        """All violations within ``spans``, all that is live of some individuals: maximal spans of minimal conflicts."""
+        key, label = np.divmod(spans.code, len(self.masks.labels))
+        alone = self.masks.alone[label]
+        own = Violations(key[alone], label[alone] * (len(self.masks.labels) + 1), spans.start[alone], spans.end[alone])
+        rest = spans.at(~alone)
+        wide = [self._of_rules(rest)] if self.masks.wide else []
+        return together([own, *self._of_pairs(rest), *wide])
+
+    def _of_pairs(self, spans: Spans) -> Iterator[Violations]:
+        number = len(self.masks.labels)
+        key, label = np.divmod(spans.code, number)
+        starts = runs(key)
+        if not len(starts):
+            return
+        hits = self.masks.pairs.hits(label, starts)
+        left, right = self.masks.pairs.words
+        run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(key))))
+        meant: Flags = np.any((left | right)[:, label] & hits[:, run], axis=0)
+        spans, key, label = spans.at(meant), key[meant], label[meant]
+        starts = runs(key)
+        begin = np.repeat(starts, np.diff(np.append(starts, len(key))))
+        before = np.cumsum(np.arange(len(key)) - begin)
+        cuts = np.searchsorted(before, np.arange(0, int(before[-1]) + 1 if len(before) else 0, _AT_ONCE), "left")
+        for low, high in zip(cuts, (*cuts[1:], len(key))):
+            second = np.repeat(np.arange(low, high), np.arange(low, high) - begin[low:high])
+            first = ranges(begin[low:high], np.arange(low, high))
+            start = np.maximum(spans.start[first], spans.start[second])
+            end = np.minimum(spans.end[first], spans.end[second])
+            a, b = label[first], label[second]
+            apart = ((left[:, a] & right[:, b]) | (right[:, a] & left[:, b])).any(axis=0) & (start <= end)
+            yield Violations(key[first], a * number + b, start, end).at(apart)
+
+    def _of_rules(self, spans: Spans) -> Violations:
+        """Those that roots of three and more labels make, individual by individual; such roots are few."""
+        key, label = np.divmod(spans.code, len(self.masks.labels))
+        rows: list[tuple[int, int, int, int]] = []
+        for low, high in zip(starts := runs(key).tolist(), [*starts[1:], len(key)]):
+            live: dict[int, list[tuple[int, int]]] = {}
+            for n, start, end in zip(label[low:high].tolist(), spans.start[low:high].tolist(), spans.end[low:high].tolist()):
+                live.setdefault(n, []).append((start, end))
+            for number, conflict in self._conflicts(frozenset(live)):
+                parts = product(*(live[self.masks.numbers[member]] for member in conflict))
+                times = ((max(s for s, _ in part), min(e for _, e in part)) for part in parts)
+                rows += [(int(key[low]), number, start, end) for start, end in times if start <= end]
+        return Violations(*np.array(rows, np.int64).reshape(-1, 4).T)
+
+    def _conflicts(self, labels: frozenset[int]) -> tuple[tuple[int, Negative], ...]:
+        """The minimal conflicts among labels (none of which contradicts alone) that only wide roots make."""
+        if labels not in self._known:
+            names = frozenset(self.masks.labels[n] for n in labels)
+            found = set[Negative]().union(*(conflicts(self.masks.view, root, names) for root in self.masks.wide))
+            minimal = [c for c in found if not any(other < c for other in found) and not self._has_pair(c)]
+            for conflict in minimal:
+                if conflict not in self._wide:
+                    self._wide.append(conflict)
+            first = len(self.masks.labels) ** 2
+            self._known[labels] = tuple((first + self._wide.index(c), c) for c in sorted(minimal, key=sorted))
+        return self._known[labels]
+
+    def _has_pair(self, conflict: Negative) -> bool:
+        """Whether two labels of it contradict by a root of two."""
+        label = np.array([self.masks.numbers[name] for name in sorted(conflict)], np.int64)
+        return bool(self.masks.pairs.hits(label, np.zeros(1, np.int64)).any())

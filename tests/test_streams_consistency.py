@@ -1,0 +1,243 @@
+"""Streams against the obvious check at every c; the planted bugs that it must see; the front's traps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiq import model as owl
+from shiq.abox import abox_of
+from shiq.verdict import Verdict
+from streams.consistency import check_stream, negative_inclusions, plan, spans, state, strategies, topology
+from tests.streams_random import disagreement
+
+T = "urn:t#"
+STUDENT, PUBLICATION = owl.Class(T + "Student"), owl.Class(T + "Publication")
+PERSON = owl.Class(T + "Person")
+AXIOMS = (owl.SubClassOf(STUDENT, PERSON), owl.DisjointClasses((PERSON, PUBLICATION)))
+BOB = owl.TBox(AXIOMS, owl.Signature(frozenset({T + "Student", T + "Publication", T + "Person"}), frozenset({T + "p"})))
+
+
+def isa(who: str, what: str) -> str:
+    return f"<{T}{who}> <{owl.RDF}type> <{T}{what}> ."
+
+
+def event(t: int, *triples: str, **more: object) -> dict[str, Any]:
+    return {"t": t, "triples": list(triples), **more}
+
+
+STREAM = [event(1, isa("bob", "Student")), event(4, isa("bob", "Publication")), event(5, isa("bob", "Student"))]
+
+
+@pytest.mark.parametrize("strategy", ["mask", "ntm", "ltm"])
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_bob(strategy: str, batch: int) -> None:
+    result = check_stream(plan(BOB, 2, strategy), STREAM, start=0, end=9, batch=batch)
+    (row,) = result.spans
+    assert (row["individual"], row["from"], row["to"], row["final"]) == (T + "bob", 5, 6, True)
+    assert row["conflict"] == [T + "Publication", T + "Student"]
+    assert row["axioms"] == [f"SubClassOf(<{T}Student> <{T}Person>)", f"DisjointClasses(<{T}Person> <{T}Publication>)"]
+    assert [(r["from"], r["to"], r["verdict"], r["individuals"]) for r in result.verdicts] == [
+        (0, 4, "consistent", 0),
+        (5, 6, "inconsistent", 1),
+        (7, 9, "consistent", 0),
+    ]
+    assert (result.verdict, result.exit_code) == (Verdict.INCONSISTENT, 1)
+    (longer,) = check_stream(plan(BOB, 3, strategy), STREAM, start=0, end=9, batch=batch).spans
+    assert (longer["from"], longer["to"]) == (4, 7)
+
+
+def test_ends_are_those_of_the_stream() -> None:
+    result = check_stream(plan(BOB, 2), STREAM)
+    assert [(r["from"], r["to"]) for r in result.spans] == [(5, 5)]
+    assert [(r["from"], r["to"]) for r in result.verdicts] == [(1, 4), (5, 5)]
+
+
+def test_random_streams() -> None:
+    assert [told for seed in range(60) if (told := disagreement(seed))] == []
+
+
+@pytest.mark.slow
+def test_many_random_streams() -> None:
+    assert [told for seed in range(2000) if (told := disagreement(seed))] == []
+
+
+def _short(time: Any, window: int) -> Any:
+    return time + window - (window > 0)
+
+
+def _first_copy(code: Any, time: Any, window: int) -> Any:
+    found = _LIVE(code, time, window)
+    return found.at(np.concatenate(([True], found.code[1:] != found.code[:-1]))[: len(found.code)])
+
+
+def _dropped(parts: Any) -> Any:
+    """What is known of a code already stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return _JOINED([parts[0], parts[1].at(~np.isin(parts[1].code, parts[0].code))])
+
+
+def _direct(view: Any, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted({label, *view.upwards.get(label, ())} & wanted))
+
+
+def _early_roots(view: Any, negatives: Any) -> Any:
+    return _ROOTS(view, dict(view.negative))
+
+
+_LIVE, _JOINED, _ROOTS = spans.live, spans.joined, negative_inclusions.roots
+PLAN = sys.modules[plan.__module__]
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "bug"),
+    [
+        (spans, "ends", _short),
+        (negative_inclusions, "_role_step", lambda view, negatives: ()),
+        (strategies, "joined_with", lambda live, start, end: live or [(start, end)]),
+        (state, "joined", _dropped),
+        (PLAN, "roots", _early_roots),
+        (topology, "lifted", _direct),
+    ],
+    ids=["window", "product", "copy in a bolt", "copy in the state", "early roots", "direct lifting"],
+)
+def test_planted_bugs_are_seen(monkeypatch: pytest.MonkeyPatch, where: Any, what: str, bug: Callable[..., Any]) -> None:
+    monkeypatch.setattr(where, what, bug)
+    assert any(disagreement(seed) for seed in range(400))
+
+
+# --- the front -------------------------------------------------------------------------------------
+
+
+def lines(path: Path, *items: object) -> str:
+    path.write_text("".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items))
+    return str(path)
+
+
+def kinds(result: Any) -> list[str]:
+    return sorted(leftover.kind for leftover in result.leftovers)
+
+
+def test_late_events_are_told(tmp_path: Path) -> None:
+    source = lines(tmp_path / "e.jsonl", STREAM[1], STREAM[0], event(8))
+    result = check_stream(plan(BOB, 2), source, start=0)
+    assert (kinds(result), result.verdict, result.exit_code) == (["late"], Verdict.UNDETERMINED, 3)
+    assert [(r["from"], r["to"], r["verdict"]) for r in result.verdicts] == [
+        (0, 0, "consistent"),
+        (1, 3, "undetermined"),
+        (4, 8, "consistent"),
+    ]
+    assert check_stream(plan(BOB, 2), source, start=0, lateness=3).verdict is Verdict.CONSISTENT
+    assert check_stream(plan(BOB, 3), source, start=0, lateness=3).verdict is Verdict.INCONSISTENT
+
+
+def test_broken_among_good(tmp_path: Path) -> None:
+    bad = ['{"t": 2, "trip', '{"triples": []}', *({"t": t, "triples": []} for t in ("soon", 1.5, -1, 1 << 63, True, 10**6))]
+    result = check_stream(plan(BOB, 2), lines(tmp_path / "e.jsonl", STREAM[0], *bad, *STREAM[1:]), start=0, end=9)
+    assert kinds(result) == ["ahead"] + ["malformed"] * 7
+    assert [(r["from"], r["to"]) for r in result.spans] == [(5, 6)]
+    assert {r["verdict"] for r in result.verdicts} == {"undetermined", "inconsistent"}
+    assert result.statistics["rejected"] == {"malformed": 7, "ahead": 1}
+
+
+@pytest.mark.parametrize(
+    ("triple", "kind"),
+    [
+        ("no triple", "malformed"),
+        ("", "malformed"),
+        ("# a comment", "malformed"),
+        (isa("x", "Student") + "\n" + isa("x", "Publication"), "malformed"),
+        (isa("bob", "Studnt"), "undeclared"),
+        (f"<{T}bob> <{T}knows> <{T}ann> .", "undeclared"),
+        (f"<{T}bob> <{owl.OWL}sameAs> <{T}ann> .", "outside-dl-lite"),
+        (f"<{T}bob> <{owl.RDFS}subClassOf> <{T}ann> .", "tbox-axiom"),
+        (f'<{T}bob> <{T}p> "5" .', "malformed"),
+        ('<urn:a> <urn:b> "\ud800" .', "malformed"),
+    ],
+)
+def test_triples_that_say_nothing_to_us(triple: str, kind: str) -> None:
+    result = check_stream(plan(BOB, 2), [*STREAM, event(6, triple, isa("ann", "Student"))], start=0, end=12)
+    assert kinds(result) == [kind]
+    assert [(r["from"], r["to"]) for r in result.spans] == [(5, 6)]
+    assert [(r["from"], r["to"]) for r in result.verdicts if r["verdict"] == "undetermined"] == [(7, 8)]
+    allowed = check_stream(plan(BOB, 2), [*STREAM, event(6, triple)], start=0, end=12, allow=(kind,))
+    assert "undetermined" not in {r["verdict"] for r in allowed.verdicts}
+
+
+def test_an_id_twice_and_an_event_twice() -> None:
+    stream = [event(1, isa("bob", "Student"), id="a"), event(1, isa("bob", "Publication"), id="a"), STREAM[0], STREAM[0]]
+    result = check_stream(plan(BOB, 2), stream)
+    assert (result.spans, result.verdict, result.statistics["duplicates"]) == ((), Verdict.CONSISTENT, 1)
+
+
+def test_an_empty_stream_is_consistent() -> None:
+    result = check_stream(plan(BOB, 2), [])
+    assert (result.exit_code, result.verdicts, result.spans) == (0, (), ())
+
+
+def test_outside_the_ends_is_no_leftover() -> None:
+    result = check_stream(plan(BOB, 2), STREAM, start=4, end=4)
+    assert (result.exit_code, result.statistics["outside"], result.leftovers) == (0, 2, ())
+
+
+def test_static_assertions_hold_always() -> None:
+    static = abox_of([owl.ClassAssertion(PUBLICATION, T + "robert"), owl.SameIndividual(T + "robert", T + "bob")])
+    result = check_stream(plan(BOB, 1), [event(0), STREAM[0], event(9)], static)
+    assert [(r["individual"], r["from"], r["to"]) for r in result.spans] == [(T + "bob", 1, 2)]
+
+
+def test_values_outside_their_range() -> None:
+    age = owl.DataProperty(T + "age")
+    axioms = (
+        owl.DataPropertyRange(age, owl.Datatype(owl.XSD + "integer")),
+        owl.SubClassOf(PUBLICATION, owl.DataMaxCardinality(0, age)),
+    )
+    tbox = owl.TBox(axioms, owl.Signature(frozenset({T + "Publication"}), data_properties=frozenset({T + "age"})))
+    bad, good = f'<{T}bob> <{T}age> "old" .', f'<{T}ann> <{T}age> "7"^^<{owl.XSD}integer> .'
+    result = check_stream(plan(tbox, 1), [event(0, bad, good), event(1, isa("ann", "Publication")), event(5)])
+    told = [(r["individual"], r["from"], r["to"], r["conflict"]) for r in result.spans]
+    assert told == [
+        (T + "bob", 0, 1, [f"∃{T}age"]),
+        (T + "ann", 1, 1, [T + "Publication", f"∃{T}age"]),
+    ]
+    assert result.spans[0]["axioms"] == [f"DataPropertyRange(<{T}age> <{owl.XSD}integer>)"]
+
+
+def test_pairs_have_one_row() -> None:
+    role = owl.ObjectProperty(T + "p")
+    tbox = owl.TBox((owl.AsymmetricObjectProperty(role), owl.IrreflexiveObjectProperty(role)), BOB.signature)
+    stream = [event(0, f"<{T}b> <{T}p> <{T}a> ."), event(1, f"<{T}a> <{T}p> <{T}b> ."), event(2, f"<{T}a> <{T}p> <{T}a> .")]
+    rows = check_stream(plan(tbox, 1), stream).spans
+    told = [(r["individual"], r["other"], r["from"], r["to"], r["conflict"]) for r in rows]
+    assert told == [(T + "a", T + "b", 1, 1, [T + "p", T + "p⁻"]), (T + "a", T + "a", 2, 2, [T + "p"])]
+
+
+def test_names_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streams.consistency import embedded
+
+    monkeypatch.setattr(embedded, "_SPARE_NAMES", 5)
+    stream = [event(t, isa(f"x{t}", "Student"), isa(f"x{t - t % 2}", "Publication")) for t in range(200)]
+    for strategy in ("mask", "ntm"):
+        result = check_stream(plan(BOB, 3, strategy), stream, batch=10)
+        assert [r["individual"] for r in result.spans] == [f"{T}x{t}" for t in range(0, 200, 2)]
+        assert result.statistics["cached"]["rows"] < 60
+
+
+def test_late_times_do_not_overflow() -> None:
+    last = (1 << 63) - 1
+    result = check_stream(plan(BOB, 5), [event(last, isa("bob", "Student"), isa("bob", "Publication"))])
+    assert [(r["from"], r["to"]) for r in result.spans] == [(last, last)]
+
+
+def test_many_triples_in_one_event_and_a_hub() -> None:
+    role = f"<{T}p>"
+    hub = [f"<{T}hub> {role} <{T}x{n}> ." for n in range(100_000)]
+    result = check_stream(plan(BOB, 5), [event(0, *hub), event(1, isa("hub", "Student"))])
+    assert (result.exit_code, result.statistics["tuples"]) == (0, 200_001)
