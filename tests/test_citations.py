@@ -41,7 +41,7 @@ def faults(source: str, known: frozenset[str]) -> Iterator[str]:
     for cited in _CITED.findall(text):
         yield from (f"no section {title!r}" for title in re.findall(r'"([^"]+)"', cited) if title not in known)
     yield from (f"cited by number: {number}" for number in _BY_NUMBER.findall(text))
-    if re.search(r"THEORY_\w", text):
+    if re.search(r"THEORY_\w|ARCHITECTURE", text):
         yield "cites a document that is not here"
     for folder, name in _DOCUMENT.findall(text):
         if folder and not (ROOT / folder / name).is_file():
@@ -65,6 +65,7 @@ def test_what_is_cited_is_there(path: Path) -> None:
         '"""Told (THEORY.md 2.2)."""',
         '"""Told (THEORY,\n    2.2)."""',
         '"""Words (THEORY_OWL2)."""',
+        '"""The store (ARCHITECTURE, idea 2)."""',
         '"""See docs/NOWHERE.md."""',
     ],
 )

@@ -23,7 +23,7 @@ Merged = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and ``axioms``."""
+    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and ``axioms``."""
 
     assertions: tuple[Assertion, ...]
     inserted: frozenset[Assertion]
@@ -32,8 +32,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """``parts``: what was told apart before and is equal now, two at least; ``reasons``: direct ones, a spanning tree of the
-    parts where all are direct."""
+    """Individuals that are equal now: ``parts``: what was told apart before and is equal now, two at least; ``reasons``: direct
+    ones, a spanning tree of the parts where all are direct."""
 
     parts: tuple[tuple[str, ...], ...]
     reasons: tuple[Reason, ...]

@@ -247,7 +247,7 @@ class LessTable:
 
 @dataclass(frozen=True, eq=False)
 class OverBase:
-    """All that ``base`` says; what is made of it says where it differs."""
+    """A base laid over another one: every question is passed on to ``base``, but for those that a subclass answers itself."""
 
     base: Base
 
@@ -285,7 +285,7 @@ class OverBase:
 
 @dataclass(frozen=True, eq=False)
 class LessBase(OverBase):
-    """``base`` less the ``removed`` rows of each table, all of which it has."""
+    """A base after deletions: ``base`` less the ``removed`` rows of each table, all of which it has."""
 
     removed: dict[str, Columns]
 

@@ -38,7 +38,8 @@ class Rare:
 
 
 class Graph:
-    """``label`` is told⁺ (or whatever the criterion reads) of each element, ``old`` told in A less the deletions.
+    """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever the criterion reads) of each
+    element, ``old`` told in A less the deletions.
 
     ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`.
     """

@@ -20,8 +20,8 @@ NAMED = "urn:shiq:fresh:individual:"
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """``assertions``: class assertions on a (negated) name, and every other kind but non-simple negative role assertions;
-    a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need."""
+    """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every other kind but non-simple
+    negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need."""
 
     assertions: tuple[owl.Assertion, ...]
     definitions: tuple[owl.SubClassOf, ...] = field(default=())

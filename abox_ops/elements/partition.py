@@ -13,8 +13,8 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition:
-    """``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have more than one member. A group
-    is named by one of its members."""
+    """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have
+    more than one member. A group is named by one of its members."""
 
     by_member: Table
     by_group: Table
@@ -49,7 +49,8 @@ class StoredPartition:
 
 @dataclass(frozen=True, eq=False)
 class OverlaidPartition(StoredPartition):
-    """Another grouping but for ``patched`` ids (ascending), whole groups of it, which are in the groups ``into`` now."""
+    """Partition patched in a few places: another grouping but for ``patched`` ids (ascending), whole groups of it, which are in
+    the groups ``into`` now."""
 
     patched: Ints
     into: Ints

@@ -24,7 +24,7 @@ def clause_of(code: int) -> int | None:
 
 
 class PulledIn:
-    """By element number: what asked for it first."""
+    """Reasons of elements that came in, by element number: what asked for each first."""
 
     def __init__(self) -> None:
         self._codes = np.zeros(0, np.int64)

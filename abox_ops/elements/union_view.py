@@ -146,7 +146,7 @@ def _complex_in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -
 
 @dataclass(frozen=True, eq=False)
 class UnionView:
-    """``base`` with the rows of ``batch`` that it does not have."""
+    """A ∪ A⁺ as one base: ``base`` with the rows of ``batch`` that it does not have."""
 
     base: Base
     batch: Batch

@@ -27,8 +27,8 @@ from shiq.roles import Role
 
 
 class Calculus:
-    """`LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were given out before, of a
-    TBox whose atoms are a prefix."""
+    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were
+    given out before, of a TBox whose atoms are a prefix."""
 
     def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,)) -> None:
         self.tbox, self.names = tbox, names

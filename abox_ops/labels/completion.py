@@ -140,8 +140,8 @@ class Completions:
 
 @dataclass(frozen=True)
 class Names:
-    """Atoms by position, and, if there are several, the two halves of them in their order; made when asked for, since few of them
-    are needed and there is a mask for each."""
+    """Tree of names to be tried by halves: atoms by position, and, if there are several, the two halves of them in their order;
+    made when asked for, since few of them are needed and there is a mask for each."""
 
     positions: list[int]
 

@@ -15,7 +15,8 @@ from shiq.roles import Role
 
 
 class Open(NamedTuple):
-    """``relevant``: a u-type clause is open. ``at_subject``/``at_object``: m-type clauses open with their centre there."""
+    """What a role assertion leaves open: ``relevant``: a u-type clause is open. ``at_subject``/``at_object``: m-type clauses open
+    with their centre there."""
 
     relevant: bool
     at_subject: tuple[CompiledClause, ...]

@@ -33,7 +33,7 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
 
 
 class Memo:
-    """What was worked out for numbers, each once; asked of many at once."""
+    """Memory of a function of numbers: what was worked out for them, each once; asked of many at once."""
 
     def __init__(self) -> None:
         self._keys = np.zeros(0, np.int64)

@@ -36,7 +36,7 @@ def assertions_in(texts: Iterable[str]) -> list[Stated]:
 
 
 class Batch:
-    """``lines`` of the files ``names``. Lines go by their places in ``lines``."""
+    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in ``lines``."""
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
         self.names, self.lines = tuple(names), tuple(lines)

@@ -121,7 +121,8 @@ def _digest(name: str) -> str:
 
 @dataclass
 class _Gating:
-    """What was taken out and why, beside what conflicts cost; ``check``, ``left``: of the session, with the settings."""
+    """State of a gate at work: what was taken out and why, beside what conflicts cost; ``check``, ``left``: of the session, with
+    the settings."""
 
     batch: Batch
     culprits: Culprits

@@ -21,9 +21,10 @@ SCHEMA_VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """``conflicts``: the places, in `Gated.conflicts`, of those that the line takes part in; none for one that is no triple, or
-    that goes with a culprit (`UNITS`). ``kind``: of what was not understood, one of `shiq.verdict.KINDS`; else "conflict",
-    "undecided", "unit", "identity" or "batch"; of what is tolerated, what the policy says. ``hint``: what to do about it."""
+    """Line that was set aside: ``conflicts``: the places, in `Gated.conflicts`, of those that the line takes part in; none for
+    one that is no triple, or that goes with a culprit (`UNITS`). ``kind``: of what was not understood, one of
+    `shiq.verdict.KINDS`; else "conflict", "undecided", "unit", "identity" or "batch"; of what is tolerated, what the policy says.
+    ``hint``: what to do about it."""
 
     line: Line
     reason: str
@@ -34,8 +35,8 @@ class SetAside:
 
 @dataclass(frozen=True, eq=False)
 class Gated:
-    """``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that of
-    ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
+    """Answer of a gate: ``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that
+    of ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
     pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
     what becomes equal by what is accepted, None where a batch is refused before that is known. ``run``: the same for the same
     question about the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.

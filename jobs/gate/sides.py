@@ -22,7 +22,7 @@ _Files: TypeAlias = dict[Path, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Where to write: a file, or a directory for a batch of several files; None is not written. Without ``tolerated`` what is
+    """Places to write to: a file, or a directory for a batch of several files; None is not written. Without ``tolerated`` what is
     tolerated goes with the quarantine, so that nothing is lost."""
 
     accepted: Path | None = None

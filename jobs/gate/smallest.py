@@ -65,8 +65,8 @@ def _parts(conflicts: list[Ways]) -> list[list[Ways]]:
 
 
 class _Search:
-    """Branch and bound: what breaks the conflict with the fewest ways is tried way by way; conflicts that share no line bound
-    what is still to be paid."""
+    """Search by branch and bound: what breaks the conflict with the fewest ways is tried way by way; conflicts that share no line
+    bound what is still to be paid."""
 
     def __init__(self, conflicts: list[Ways]) -> None:
         self._conflicts = conflicts

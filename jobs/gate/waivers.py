@@ -29,7 +29,7 @@ _OF_POLICY: Final = ("severity", "waiver")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """That ``owner`` answers for some conflicts up to and including the day ``expires``, for a ``reason``: those of a
+    """Waiver: ``owner`` answers for some conflicts up to and including the day ``expires``, for a ``reason``: those of a
     ``pattern``, those of a ``rule``, or those whose insertions are all among ``triples``."""
 
     owner: str
@@ -47,7 +47,8 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a conflict does (``effect``), and the waiver that says so; ``expired``: one that would have, had it not ended."""
+    """Judgement of a conflict: what it does (``effect``), and the waiver that says so; ``expired``: one that would have, had it
+    not ended."""
 
     effect: str = FAIL
     waiver: Waiver | None = None
@@ -72,7 +73,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Policy:
-    """``severity`` by pattern or rule id, where it is not `FAIL`; ``digest``: names the policy by its content and day."""
+    """Policy of a gate: ``severity`` by pattern or rule id, where it is not `FAIL`; ``digest``: names the policy by its content
+    and day."""
 
     severity: Mapping[str, str] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()

@@ -1,4 +1,4 @@
-"""The store: a certified-consistent ABox on disk, as sorted Delta tables beside its TBox (ARCHITECTURE: idea 2).
+"""The store: a certified-consistent ABox on disk, as sorted Delta tables beside its TBox.
 
 How one is built and grown is `jobs.store.upkeep`.
 """

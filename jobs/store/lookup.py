@@ -60,7 +60,7 @@ def _plain(column: Column) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class _Lain:
-    """Where a column lies in its file: its cells of ``width`` bytes from ``offset`` on; those of texts are their ``ends`` among
+    """Place of a column in its file: its cells of ``width`` bytes from ``offset`` on; those of texts are their ``ends`` among
     the letters, which begin at ``letters``."""
 
     offset: int

@@ -46,7 +46,7 @@ TERM_LABELS = "term-labels"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """That a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
+    """Record that a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
     ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``: checks do not ask about these
     again. ``known``: the kinds that somebody answered for then.
 
@@ -104,9 +104,9 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class Manifest:
-    """``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table to be opened;
-    ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot before, where
-    it is kept (`jobs.store.snapshots`)."""
+    """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table
+    to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot
+    before, where it is kept (`jobs.store.snapshots`)."""
 
     snapshot: int
     created: str

@@ -44,7 +44,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class SnapshotDelta:
-    """The way from one snapshot to the next. ``added`` and ``removed``: rows by table, in the store's numbers, in the columns
+    """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's numbers, in the columns
     that identify them. The values of new numbers, which follow on those of the store: ``terms``, ``literals``,
     ``complex``, ``labels``. ``vanished``: nodes that nothing mentions any more. ``names``: all, the stored ones first."""
 

@@ -20,7 +20,7 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Verified:
-    """How many ``files`` of a store, of how many ``bytes`` together, are as they were written."""
+    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together, are as they were written."""
 
     files: int
     bytes: int

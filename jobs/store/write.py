@@ -51,7 +51,7 @@ BUILDING = "building"
 
 @dataclass(frozen=True)
 class Counts:
-    """How many assertions a store has: of named classes, roles, data properties, in all; and of each class name."""
+    """Numbers of assertions in a store: of named classes, roles, data properties, in all; and of each class name."""
 
     class_assertions: int
     role_assertions: int

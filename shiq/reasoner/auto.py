@@ -1,4 +1,4 @@
-"""First `own`, in this process; HermiT only for the modules that it leaves undetermined (ARCHITECTURE, "The reasoner")."""
+"""First `own`, in this process; HermiT only for the modules that it leaves undetermined."""
 
 from __future__ import annotations
 
