@@ -1,14 +1,15 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY.md 2.5).
 
-The key of a shape is the module itself, its nodes put in an order that colour refinement gives: equal keys mean isomorphic
-modules, whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell of them.
+The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal keys mean isomorphic modules,
+whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from shiq.canonical import canonical_order, places
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory
 from shiq.model import Literal
@@ -18,7 +19,7 @@ from shiq.roles import Role
 Shape: TypeAlias = tuple[Hashable, ...]
 
 #: Larger modules are compared as they stand.
-REFINED_NODES = 200
+ORDERED_NODES = 200
 
 
 class Shapes:
@@ -34,8 +35,8 @@ class Shapes:
         if len(module.positive) == 1 and not (module.edges or module.data or module.negative_data):
             return (module.positive, module.negative, module.different, module.negative_edges)
         data = self._node_data(module)
-        order = self._order(module, data)
-        place = {node: i for i, node in enumerate(order)}
+        order = _order(module, data)
+        place = places(order)
         return (
             tuple(module.positive[n] for n in order),
             tuple(module.negative[n] for n in order),
@@ -79,26 +80,14 @@ class Shapes:
             token = self._tokens[literal] = literal if None in row else row
         return token
 
-    def _order(self, module: Module, data: list[Hashable]) -> list[int]:
-        nodes = range(len(module.positive))
-        if len(nodes) > REFINED_NODES:
-            return list(nodes)
-        colours = _ranks([(module.positive[n], module.negative[n], repr(data[n])) for n in nodes])
-        around: list[list[tuple[Role, bool, int]]] = [[] for _ in nodes]
-        for (a, role, b), positive in [(e, True) for e in module.edges] + [(e, False) for e in module.negative_edges]:
-            around[a].append((role, positive, b))
-            around[b].append((role.inverse, positive, a))
-        for a, b in module.different:
-            around[a].append((Role("≠"), True, b))
-            around[b].append((Role("≠"), True, a))
-        for _ in nodes:
-            refined = _ranks([(colours[n], sorted((r, p, colours[m]) for r, p, m in around[n])) for n in nodes])
-            if refined == colours:
-                break
-            colours = refined
-        return sorted(nodes, key=lambda n: (colours[n], n))
+
+def _order(module: Module, data: list[Hashable]) -> list[int]:
+    nodes = range(len(data))
+    if len(nodes) > ORDERED_NODES:
+        return list(nodes)
+    arcs = [((True, role), a, b) for a, role, b in module.edges] + [((False, role), a, b) for a, role, b in module.negative_edges]
+    arcs += [((True, _DIFFERENT), *pair) for a, b in module.different for pair in ((a, b), (b, a))]
+    return canonical_order([(module.positive[n], module.negative[n], repr(data[n])) for n in nodes], arcs)
 
 
-def _ranks(keys: list[Any]) -> list[int]:
-    order = {repr(k): i for i, k in enumerate(sorted({repr(k): k for k in keys}.values()))}
-    return [order[repr(k)] for k in keys]
+_DIFFERENT = Role("≠")

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from abox_ops.conflicts.raw_conflict import RawConflict
 from shiq import model as owl
 from shiq.abox import individuals_of
-
-
-def renamed(
-    assertion: owl.Assertion, name: Callable[[str], str], literal: Callable[[owl.Literal], owl.Literal] = lambda x: x
-) -> owl.Assertion:
-    """``assertion`` about other individuals, and with other literals."""
-    match assertion:
-        case owl.ClassAssertion(_, individual):
-            return replace(assertion, individual=name(individual))
-        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(_, subject, value):
-            return replace(assertion, subject=name(subject), literal=literal(value))
-        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(_, subject, object):
-            return replace(assertion, subject=name(subject), object=name(object))
-        case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
-            return replace(assertion, first=name(first), second=name(second))
-    raise TypeError(assertion)
+from shiq.reasoner.structure import with_individuals
 
 
 def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
@@ -37,7 +22,9 @@ def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
 
 def _predicate(assertion: owl.Assertion) -> Hashable:
     """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
-    return renamed(assertion, lambda _: "", lambda _: owl.Literal(""))
+    if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
+        return replace(assertion, subject="", literal=owl.Literal(""))
+    return with_individuals(assertion, lambda _: "")
 
 
 def predicates(assertions: Iterable[owl.Assertion]) -> Hashable:

@@ -30,7 +30,7 @@ from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import asked, positions
 from jobs.checking.options import engine_named
 from jobs.files import WHY, json_text, write_whole
-from jobs.repair.alike import hitting_set, matches, predicates, renamed
+from jobs.repair.alike import hitting_set, matches, predicates
 from jobs.repair.undecided import open_values
 from jobs.store import tbox_hash
 from shiq import model as owl
@@ -42,6 +42,7 @@ from shiq.explanation import Explained, Group
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
+from shiq.reasoner.structure import with_individuals
 from shiq.verdict import Verdict
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -304,7 +305,7 @@ class _Search:
 
     def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
         """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""
-        named = [renamed(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
+        named = [with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
         refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
         numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
         return [i in numbers for i in range(len(parts))]

@@ -20,12 +20,13 @@ from shiq.explanation.manchester import manchester
 from shiq.explanation.parsed import Line, axiom_of, line_of, literal_of, term_of
 from shiq.explanation.phrases import PLACE, Names, literal_kind, plain_literal
 from shiq.explanation.proof import prove
-from shiq.explanation.proving.steps import Clash, Fact, Proof, Step, renamed
+from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
 from shiq.explanation.story import KNOWN, TONIGHT, told
 from shiq.explanation.structures import assertions_of
 from shiq.explanation.titles import title
 from shiq.functional import axiom_text
 from shiq.ntriples import assertion_lines, literal
+from shiq.reasoner.structure import with_individuals
 
 if TYPE_CHECKING:
     from shiq.conflict import Conflict
@@ -102,11 +103,12 @@ def told_of(conflict: Conflict, labels: Labels) -> Told:
     back = {number: places[term] for term, number in numbers.items()}
     given = [(_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))]
     readable = not odd and len(values) == len(axioms)
-    proof = prove(sorted((renamed(a, numbers) for _, a in given), key=repr), values) if readable else None
+    begins, numbered = [b for b, _ in given], [with_individuals(a, lambda i: numbers.get(i, i)) for _, a in given]
+    in_general = sorted(numbered, key=repr)
+    proof = prove(in_general, values) if readable else None
     proof_of_cause = _cause(proof) if proof else None
     is_whole = proof_of_cause is None or proof_of_cause is proof
     core = axioms if is_whole or proof_of_cause is None else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
-    in_general = sorted((renamed(a, numbers) for _, a in given), key=repr)
     if proof_of_cause is not None and not is_whole:
         in_general = sorted(proof_of_cause.given, key=repr)
         cause_lines, _ = _lines([line for a in in_general for line in assertion_lines(a)])
@@ -127,7 +129,7 @@ def told_of(conflict: Conflict, labels: Labels) -> Told:
     )
     literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
     names = Names(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))
-    story = told([(begin, renamed(a, numbers)) for begin, a in given], values, proof, names, labels)
+    story = told(list(zip(begins, numbered)), values, proof, names, labels)
     return Told(pattern, story)
 
 

@@ -16,7 +16,7 @@ from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import expression_text, manchester_of
 from shiq.explanation.naming import a, class_name, property_name, some_name
-from shiq.explanation.structures import with_individuals
+from shiq.reasoner.structure import with_individuals
 
 _DATATYPES = {
     "string": "a text",

@@ -6,12 +6,11 @@ Only for lines that this module's counterpart has written; anything else is left
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shiq import model as owl
 from shiq.explanation.parsed import Line, assertion_of, line_of, literal_of, term_of
-from shiq.reasoner.structure import rewritten
 
 #: A node that `assertion_lines` made, and the assertion that it belongs to.
 NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
@@ -44,20 +43,6 @@ def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]
         if value is not None:
             found[i] = value
     return tuple(sorted(found.items()))
-
-
-def with_individuals(expression: owl.ClassExpression, of: Callable[[str], str]) -> owl.ClassExpression:
-    """``expression`` with ``of`` each individual in its nominals."""
-
-    def change(part: object) -> object | None:
-        match part:
-            case owl.ObjectOneOf(individuals):
-                return owl.ObjectOneOf(tuple(map(of, individuals)))
-            case owl.ObjectHasValue(property, individual):
-                return owl.ObjectHasValue(property, of(individual))
-        return None
-
-    return rewritten(expression, change)
 
 
 def assertion_of_lines(lines: list[Line]) -> owl.Assertion | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from shiq import model as owl
-from shiq.explanation.structures import with_individuals
 
 #: Individuals that nobody named begin with this.
 WITNESS = "_:witness"
@@ -103,22 +101,6 @@ def replaced(fact: Fact, this: str, that: str) -> Fact:
         case owl.DifferentIndividuals(first, second):
             return owl.DifferentIndividuals(of(first), of(second))
     return fact
-
-
-def renamed(assertion: owl.Assertion, names: Mapping[str, str]) -> owl.Assertion:
-    """``assertion`` with its individuals called by ``names``."""
-    match assertion:
-        case owl.ObjectPropertyAssertion(property, first, second):
-            return owl.ObjectPropertyAssertion(property, names[first], names[second])
-        case owl.NegativeObjectPropertyAssertion(property, first, second):
-            return owl.NegativeObjectPropertyAssertion(property, names[first], names[second])
-        case owl.SameIndividual(first, second):
-            return owl.SameIndividual(names[first], names[second])
-        case owl.DifferentIndividuals(first, second):
-            return owl.DifferentIndividuals(names[first], names[second])
-        case owl.ClassAssertion(expression, individual):
-            return owl.ClassAssertion(with_individuals(expression, lambda i: names.get(i, i)), names[individual])
-    return replace(assertion, subject=names[assertion.subject])
 
 
 def inclusions_of(axiom: owl.Axiom) -> list[tuple[owl.ClassExpression, owl.ClassExpression, owl.Axiom]]:
