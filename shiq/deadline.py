@@ -8,14 +8,16 @@ What was under way is then not to be used any more: a table may have been half u
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: Seconds that loops have to end by themselves; then the alarm, and again while something keeps the exception from getting out.
+#: Seconds that loops have to end by themselves; then the alarm, and again while something keeps the exception from getting out:
+#: Python drops what is raised in a finalizer, or while it collects garbage.
 GRACE = 0.7
-_AGAIN = 1.0
+AGAIN = 0.5
 
 
 class TimeIsOver(BaseException):
@@ -35,14 +37,26 @@ def until(deadline: float | None) -> Iterator[None]:
         if listening:
             raise TimeIsOver
 
+    tell = sys.unraisablehook
+
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if not issubclass(what.exc_type, TimeIsOver):
+            tell(what)
+
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(0.001, deadline + GRACE - time.monotonic()), _AGAIN)
+    sys.unraisablehook = dropped
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, deadline + GRACE - time.monotonic()), AGAIN)
     try:
-        yield
+        try:
+            yield
+        finally:
+            listening = False
     finally:
+        # Here too where it rang on the way out, before nobody was listening.
         listening = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = tell
 
 
 def _is_free() -> bool:

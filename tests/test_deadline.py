@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -76,6 +80,93 @@ def test_the_alarm_rings_in_the_midst_of_anything_and_never_afterwards() -> None
     with until(time.monotonic() + 3600):
         pass
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0.0)
+
+
+class Heard(list[str]):
+    """Where the alarm rings while Python cannot let an exception out: in a finalizer, or as it collects garbage."""
+
+    def __del__(self) -> None:
+        self.clear()
+        wait_for_the_alarm()
+
+
+def wait_for_the_alarm() -> None:
+    begun = time.monotonic()
+    while time.monotonic() < begun + 30:
+        pass
+    raise AssertionError("nothing rang")
+
+
+def dropped_in_a_finalizer() -> None:
+    Heard()
+
+
+def dropped_while_collecting_garbage() -> None:
+    def collecting(phase: str, _: object) -> None:
+        gc.callbacks.remove(collecting)
+        wait_for_the_alarm()
+
+    gc.callbacks.append(collecting)
+    gc.collect(0)
+
+
+@pytest.mark.parametrize("drop", [dropped_in_a_finalizer, dropped_while_collecting_garbage])
+@pytest.mark.parametrize("times", [1, 2])
+def test_it_rings_again_where_it_was_not_heard(drop: Callable[[], None], times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shiq.deadline, "AGAIN", 0.2)
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    hook, outlived = sys.unraisablehook, 0
+    with pytest.raises(TimeIsOver), until(time.monotonic()):
+        for _ in range(times):
+            drop()
+            outlived += 1
+        wait_for_the_alarm()
+    assert (outlived, told) == (times, [])
+    assert (sys.unraisablehook, signal.getitimer(signal.ITIMER_REAL)) == (hook, (0.0, 0.0))
+
+
+def test_what_others_drop_is_told() -> None:
+    told: list[object] = []
+
+    class Failing:
+        def __del__(self) -> None:
+            raise ValueError
+
+    before, sys.unraisablehook = sys.unraisablehook, lambda what: told.append(what.exc_type)
+    try:
+        with until(time.monotonic() + 3600):
+            Failing()
+    finally:
+        sys.unraisablehook = before
+    assert told == [ValueError]
+
+
+@pytest.mark.parametrize("line", range(1, 8))
+def test_however_late_it_rings_it_is_silent_afterwards(line: int) -> None:
+    """It rings at each line that is executed on the way out."""
+    before, left = signal.getsignal(signal.SIGALRM), line
+    code = until.__wrapped__.__code__  # type: ignore[attr-defined]
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
+        nonlocal left
+        if frame.f_code is not code:
+            return None
+        if event == "line":
+            left -= 1
+            if not left and callable(signal.getsignal(signal.SIGALRM)):
+                signal.raise_signal(signal.SIGALRM)
+        return trace
+
+    alarm, old = until(time.monotonic() + 3600), sys.gettrace()
+    with contextlib.suppress(TimeIsOver):
+        with alarm:
+            frame = alarm.gen.gi_frame  # type: ignore[attr-defined]
+            frame.f_trace = trace
+            sys.settrace(trace)
+        sys.settrace(old)
+    sys.settrace(old)
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
 
 
 def test_it_leaves_alone_who_cannot_be_interrupted_and_whose_alarm_it_is() -> None:
