@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,18 @@ def test_how_it_is_told(file: Path) -> None:
     (row,) = (x for x in result.to_dict()["evidence"]["leftovers"] if x["kind"] == "undeclared")
     assert (row["items"], row["count"]) == (1, 4)
     assert counted("undeclared", [Leftover("undeclared", "", count=5), Leftover("undeclared", "")]) == "6 undeclared"
+
+
+def test_status_counts_them_so_too(file: Path, tmp_path: Path) -> None:
+    lines = "".join(f"<urn:x> <urn:p> <urn:{i}> .\n" for i in range(3))
+    (tmp_path / "a.nt").write_text(f"<urn:x> a broken line\n{lines}")
+    allow = [part for kind in ("outside-shiq", "undeclared", "malformed") for part in ("--allow", kind)]
+    store = tmp_path / "kg"
+    assert shiq("index", "-t", file, "-s", store, tmp_path / "a.nt", "--reasoner", "own", "-q", *allow).returncode == 0
+    said = shiq("status", "-s", store).stdout
+    assert "; 6 leftovers (17 triples), of which allowed, once for all: 1 malformed, 2 outside-shiq, 3 undeclared\n" in said
+    found = json.loads(shiq("status", "-s", store, "--json", "-").stdout)
+    assert (found["leftovers"], found["leftover_triples"]) == (6, 17)
 
 
 def test_axioms_and_assertions_of_the_ledger(tmp_path: Path) -> None:

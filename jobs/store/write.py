@@ -205,7 +205,7 @@ def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, lefto
         return None
     counts = Counter[str]()
     for leftover in leftovers:
-        counts[leftover.kind] += leftover.count
+        counts[leftover.kind] += leftover.number
     known = dict(sorted(counts.items()))
     return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known)
 

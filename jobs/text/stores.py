@@ -26,7 +26,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             if found["completed"]
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
-            f"{found['axioms']:,} axioms; {found['leftovers']:,} leftovers{_agreed(certificate or {})}",
+            f"{found['axioms']:,} axioms; {_leftovers(found)}{_agreed(certificate or {})}",
             *_left_out(found["left_out"], found["left_out_unkept"]),
             *_asides(found["set_aside"]),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
@@ -35,6 +35,12 @@ def status_text(found: Mapping[str, Any]) -> str:
             *_snapshots(found["snapshots"]),
         ]
     )
+
+
+def _leftovers(found: Mapping[str, Any]) -> str:
+    """Those of base and TBox, in axioms, assertions and lines; behind that the triples, where these are more."""
+    number, triples = found["leftovers"], found["leftover_triples"]
+    return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
 
 
 def _agreed(certificate: Mapping[str, Any]) -> str:
