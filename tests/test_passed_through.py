@@ -1,0 +1,28 @@
+"""The tool that counts the files a check passes through."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from shiq.roles import Role
+from tests.tools.passed_through import made, main, passed_through
+
+
+def test_code_that_runs_is_counted_and_what_is_only_imported_is_not() -> None:
+    assert passed_through(lambda: Role("urn:r").inverse) == {"shiq/roles.py": 1}
+    assert not passed_through(lambda: len("not ours"))
+    text = "def idle(): pass\nclass Kind:\n    value = 1\n"
+    module = compile(text, str(ROOT / "shiq" / "made_up.py"), "exec")
+    assert passed_through(lambda: exec(module)) == {"shiq/made_up.py": 1}
+    assert sys.getprofile() is None
+
+
+def test_the_check_that_is_counted_is_consistent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, batch = made(tmp_path)
+    assert len(batch.read_text().splitlines()) == 1
+    assert main(["--store", str(store), "--insert", str(batch)]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.endswith(" files") and int(last.split()[0]) > 20
