@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shiq.roles import Role
-from tests.tools.passed_through import made, main, passed_through
+from tests.tools.passed_through import ROOT, made, main, passed_through
 
 
 def test_code_that_runs_is_counted_and_what_is_only_imported_is_not() -> None:
