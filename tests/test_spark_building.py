@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
@@ -434,6 +436,31 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
             built(HERE, tmp_path / "kg", ontology, [file], Settings(chunk_bytes=300))
     with pytest.raises(StoreError, match="never finished"):
         open_store(tmp_path / "kg")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tables_and_files_are_cut_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Parquet folder, a Delta table and packed lines after two byte order marks, with what speaks of other triples in each."""
+    from deltalake import write_deltalake
+
+    dice = random.Random(seed)
+    kind, sort = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/2002/07/owl#sameAs>"
+    monkeypatch.setattr("jobs.spark.building.chunks.ROW_BYTES", dice.choice([60, 300]))
+
+    def some(count: int) -> dict[str, list[str]]:
+        pairs = [(kind, "<urn:Cat>"), (kind, "<urn:Bird>"), ("<urn:owner>", "_:b"), ("<urn:owner>", '"no"'), (sort, "<urn:i1>")]
+        rows = [(f"<urn:i{dice.randrange(5)}>", *dice.choice([*pairs, pairs[0], ("broken", "<urn:x>")])) for _ in range(count)]
+        return {name: [row[i] for row in rows] for i, name in enumerate("spo")}
+
+    folder, delta, packed = tmp_path / "folder", tmp_path / "delta", tmp_path / "lines.nt.gz"
+    folder.mkdir()
+    for name in ("1.parquet", "2.parquet", "_SUCCESS"):
+        pq.write_table(pa.table(some(dice.randrange(1, 30))), folder / name, row_group_size=dice.randrange(1, 9))
+    for _ in range(2):
+        write_deltalake(str(delta), pa.table(some(5)), mode="append")
+    lines = [" ".join(row) + " ." for row in zip(*some(40).values())]
+    packed.write_bytes(gzip.compress("\n".join(["\ufeff\ufeff", *lines[:20], "\ufeff" + lines[20], *lines[20:]]).encode()))
+    compare(HERE, tmp_path, read_ontology([TBOX]), [folder, packed, delta], width=4, chunk_bytes=dice.choice([100, 400]))
 
 
 def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 import jobs
-from jobs.spark.rows import ASSERTIONS, abox_of_rows, assertions_of, rows_of
-from jobs.spark.splits import LEFTOVER, REPORT, Split, TableSource, Vocabulary, read_rows, read_split
+from jobs.spark.reading import account, read_frame, read_range, told_in
+from jobs.spark.rows import ASSERTIONS, SCHEMA, abox_of_rows, assertions_of, rows_of
 from jobs.spark.worker import StoreKey
 from jobs.store.upkeep import write_store
 from shiq.abox import abox_of
@@ -40,10 +42,15 @@ from shiq.model import (
     Signature,
     TBox,
 )
-from shiq.model_json import decode
 from shiq.packed import Packing
+from shiq.place import Place
 from shiq.rdf import read_assertions
-from shiq.rdf.tables import line_of
+from shiq.rdf.assertion_rows import assertion_rows
+from shiq.rdf.judging import Judging, Report, entities_of, first_lines, judge
+from shiq.rdf.ranges import ByteRange, Range, byte_ranges, parsed_texts, table_ranges
+from shiq.rdf.tables import COLUMNS, line_of
+from shiq.sources import FileSource, TableSource, source_of
+from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,47 +85,44 @@ LINES = [
 ]
 
 
-def in_splits(
-    path: Path, cuts: list[int], store: StoreKey
-) -> tuple[set[Assertion], Counter[str], list[tuple[str, int, str, int]]]:
-    """What tasks over the given cuts of a file find: assertions, ledger, (kind, line, message, count) of leftovers."""
+JUDGING = Judging(KNOWN, asked=entities_of(KNOWN))
+
+
+def read(ranges: Sequence[Range], store: StoreKey) -> tuple[pa.Table, list[Report], list[Leftover], Counter[str]]:
+    """What tasks over ``ranges`` give: rows of assertions, reports; leftovers and ledger of all."""
+    parts = dict(enumerate(ranges))
+    batches = [batch for number, part in parts.items() for batch in read_range(number, part, JUDGING, store)]
+    rows = pa.Table.from_batches(batches, SCHEMA)
+    reports = [told.report for told in told_in(rows)]
+    return rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS))), reports, *account(parts, reports)
+
+
+def cut_at(path: Path, cuts: Sequence[int]) -> list[ByteRange]:
     size = path.stat().st_size
-    ends = [*cuts, size]
-    table, found, ledger, first = [], [], Counter[str](), 0
-    for i, (start, end) in enumerate(zip([0, *cuts], ends)):
-        split = Split(i, str(path), str(path), "a0", start, end, size)
-        rows = pa.Table.from_batches(list(read_split(split, Vocabulary(KNOWN), store)))
-        report = json.loads(rows.filter(pc.equal(rows["kind"], REPORT))["o"][0].as_py())
-        for text in rows.filter(pc.equal(rows["kind"], LEFTOVER))["o"].to_pylist():
-            told = decode(json.loads(text)["leftover"])
-            found.append((told.kind, told.line + first, told.message, told.count))
-        first += report["lines"]
-        ledger.update(report["ledger"])
-        table.append(rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS))))
-    return set(abox_of_rows(pa.concat_tables(table))), +ledger, found
+    return [ByteRange(str(path), "a0", str(path), a, b, size) for a, b in pairwise([0, *cuts, size])]
 
 
 def test_files_may_be_cut_anywhere(tmp_path: Path, store: StoreKey) -> None:
     path = tmp_path / "batch.nt"
     path.write_bytes(("\ufeff" + "\n".join(LINES[:6]) + "\r\n" + "\n".join(LINES[6:])).encode())
     whole = read_assertions([str(path)], KNOWN)
-    told = [(x.kind, x.line, x.message, x.count) for x in whole.leftovers]
-    assert {kind for kind, *_ in told} == {"malformed", "undeclared"}
+    assert {x.kind for x in whole.leftovers} == {"malformed", "undeclared"}
     size = path.stat().st_size
     dice = random.Random(1)
     for cuts in ([], *([cut] for cut in range(1, size)), *(sorted(dice.sample(range(1, size), 5)) for _ in range(20))):
-        assertions, ledger, leftovers = in_splits(path, cuts, store)
-        assert assertions == set(whole.abox)
+        rows, _, leftovers, ledger = read(cut_at(path, cuts), store)
+        assert set(abox_of_rows(rows)) == set(whole.abox)
         assert ledger == Counter(whole.ledger)
-        assert sorted(leftovers) == sorted(told)
+        assert leftovers == list(whole.leftovers)
 
 
 def test_a_file_that_grew_is_refused(tmp_path: Path, store: StoreKey) -> None:
     path = tmp_path / "batch.nt"
     path.write_text(LINES[0] + "\n")
-    rows = pa.Table.from_batches(list(read_split(Split(0, "b", str(path), "a0", 0, 5, 5), Vocabulary(KNOWN), store)))
-    assert rows["kind"].to_pylist() == ["failure"]
-    assert "an executor sees" in rows["o"][0].as_py()
+    _, (report,), _, _ = read([ByteRange("b", "a0", str(path), 0, 5, 5)], store)
+    assert report.error is not None and "an executor sees" in report.error[0]
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        ByteRange("b", "a0", str(tmp_path / "none.nt"), 0, 5, 5).parse()
 
 
 def test_an_archive_cut_short_is_refused_after_a_broken_line_too(tmp_path: Path, store: StoreKey) -> None:
@@ -126,27 +130,26 @@ def test_an_archive_cut_short_is_refused_after_a_broken_line_too(tmp_path: Path,
     lines = ["<urn:broken>", *(f"<urn:{dice.random()}> <urn:knows> <urn:{dice.random()}> ." for _ in range(5000))]
     packed = gzip.compress("\n".join(lines).encode())[:-20]
     path.write_bytes(packed)
-    split = Split(0, "b", str(path), "a0", 0, len(packed), len(packed), Packing.GZIP)
-    rows = pa.Table.from_batches(list(read_split(split, Vocabulary(KNOWN), store)))
-    assert rows["kind"].to_pylist() == ["failure"]
-    assert "broken gzip" in rows["o"][0].as_py()
+    _, (report,), _, _ = read([ByteRange("b", "a0", str(path), 0, len(packed), len(packed), Packing.GZIP)], store)
+    assert report.error is not None and "broken gzip" in report.error[0]
 
 
 def test_individuals_are_looked_up(tmp_path: Path, store: StoreKey) -> None:
     path = tmp_path / "batch.nt"
     path.write_text("<urn:tom> <urn:knows> <urn:new> .\n<urn:new> <urn:knows> <urn:jerry> .\n")
-    size = path.stat().st_size
-    rows = pa.Table.from_batches(list(read_split(Split(0, "b", str(path), "a0", 0, size, size), Vocabulary(KNOWN), store)))
-    nodes = [(s >= 0, o >= 0) for s, o in zip(rows["s_node"].to_pylist(), rows["o_node"].to_pylist())][:2]
+    rows, *_ = read(cut_at(path, []), store)
+    nodes = [(s >= 0, o >= 0) for s, o in zip(rows["s_node"].to_pylist(), rows["o_node"].to_pylist())]
     assert sorted(nodes) == [(False, True), (True, False)]
 
 
-def test_vocabulary_needs_the_whole(tmp_path: Path, store: StoreKey) -> None:
+@pytest.mark.parametrize(
+    "line", ["<urn:tom> <http://www.w3.org/2002/07/owl#sameAs> <urn:tim> .", f"<urn:Cat> {TYPE} <urn:Dog> ."]
+)
+def test_vocabulary_needs_the_whole(tmp_path: Path, store: StoreKey, line: str) -> None:
     path = tmp_path / "batch.nt"
-    path.write_text(f"{LINES[0]}\n<urn:tom> <http://www.w3.org/2002/07/owl#sameAs> <urn:tim> .\n")
-    size = path.stat().st_size
-    rows = pa.Table.from_batches(list(read_split(Split(0, "b", str(path), "a0", 0, size, size), Vocabulary(KNOWN), store)))
-    assert [json.loads(text)["whole"] for text in rows["o"].to_pylist()] == [True]
+    path.write_text(f"{LINES[0]}\n{line}\n")
+    rows, (report,), _, _ = read(cut_at(path, []), store)
+    assert report.needs_whole and not len(rows)
 
 
 # --- tables ------------------------------------------------------------------------------------------
@@ -165,27 +168,105 @@ def test_vocabulary_needs_the_whole(tmp_path: Path, store: StoreKey) -> None:
         ("", "", ""),
     ],
 )
-def test_rows_that_are_no_triple(store: StoreKey, s: str | None, p: str | None, o: str | None) -> None:
+def test_rows_that_are_no_triple(tmp_path: Path, store: StoreKey, s: str | None, p: str | None, o: str | None) -> None:
     assert "\n" not in line_of(s, p, o)
     columns = {"s": [s], "p": [p], "o": [o], "graph": [None], "key": ["k1"]}
-    batch = pa.RecordBatch.from_pydict({**{n: pa.array(v, pa.string()) for n, v in columns.items()}, "row": pa.array([7])})
-    rows = pa.Table.from_batches(list(read_rows(iter([batch]), TableSource("t", "a0", 0), Vocabulary(KNOWN), store)))
-    assert sorted(rows["kind"].to_pylist()) == [LEFTOVER, REPORT]
-    told = decode(json.loads(rows.filter(pc.equal(rows["kind"], LEFTOVER))["o"][0].as_py())["leftover"])
-    assert (told.kind, told.line, told.hint) == ("malformed", 7, "row key k1")
+    good = {"s": "<urn:a>", "p": "<urn:knows>", "o": "<urn:b>", "graph": None, "key": None}
+    table = pa.table({name: pa.array([good[name]] * 6 + values, pa.string()) for name, values in columns.items()})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=2)
+    source = source_of(str(tmp_path / "t.parquet"))
+    assert isinstance(source, TableSource)
+    ranges, _ = table_ranges(source, "a0", 2)
+    assert len(ranges) == 4
+    rows, _, leftovers, ledger = read(ranges, store)
+    assert ledger == {"assertion": 6, "leftover:malformed": 1} and rows["line"].to_pylist() == [1, 2] * 3
+    assert leftovers == list(read_assertions([source.name], KNOWN).leftovers)
+    assert [(x.kind, x.line, x.hint, x.count) for x in leftovers] == [("malformed", 7, "row key k1", 1)]
 
 
 def test_rows_keep_their_keys(store: StoreKey) -> None:
     terms = [("<urn:a>", TYPE, "<urn:Cat>"), ("<urn:a>", "<urn:age>", '"x y"@en'), ("_:b", "<urn:knows>", "<urn:a>")]
     columns = {name: [t[i] for t in terms] for i, name in enumerate("spo")} | {"graph": [None] * 3, "key": ["k0", None, "k2"]}
-    batch = pa.RecordBatch.from_pydict({**{n: pa.array(v, pa.string()) for n, v in columns.items()}, "row": pa.array([0, 0, 0])})
-    rows = pa.Table.from_batches(list(read_rows(iter([batch]), TableSource("t", "a0", 0), Vocabulary(KNOWN), store)))
+    batch = pa.RecordBatch.from_pydict({n: pa.array(columns[n], pa.string()) for n in COLUMNS})
+    rows = pa.Table.from_batches(list(read_frame(iter([batch]), 0, "a0", JUDGING, store)))
     found = {a: place.key for a, place in assertions_of(rows.filter(pc.is_in(rows["kind"], pa.array(ASSERTIONS))))}
     assert found == {
         ClassAssertion(CAT, "urn:a"): "k0",
         DataPropertyAssertion(AGE, "urn:a", Literal("x y", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en")): "",
         ObjectPropertyAssertion(KNOWS, "_:a0.b", "urn:a"): "k2",
     }
+
+
+def random_lines(dice: random.Random) -> bytes:
+    """Lines of all sorts, ended by \\n and \\r\\n, with bare \\r inside; the last one perhaps not ended."""
+    ends = [b"\n", b"\n", b"\r\n"]
+    names = ["<urn:tom>", "<urn:ann>", "_:b1", "_:b2", "<urn:ümläut>", "<urn:n{}>"]
+    found = [b"\xef\xbb\xbf"] if dice.random() < 0.5 else []
+    for i in range(dice.randrange(1, 60)):
+        s, o = (dice.choice(names).format(dice.randrange(9)) for _ in range(2))
+        line = dice.choice([*LINES, f"{s} <urn:knows> {o} .", f"{s} {TYPE} <urn:Dog> .", f'{s} <urn:age> "{i}" .']).encode()
+        line = dice.choice([line] * 6 + [line + b" # \r" + line, b"\xff" + line, b" \t" + line, line.replace(b" ", b"  "), b"\r"])
+        found += [line, dice.choice(ends)]
+    return b"".join(found[: dice.choice([len(found), -1])])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ranges_give_what_reading_in_one_piece_gives(seed: int, tmp_path: Path, store: StoreKey) -> None:
+    """Plain and packed files and a table, cut at random: assertions with their places, ledger, leftovers, each exactly."""
+    dice = random.Random(seed)
+    plain, packed, folder = tmp_path / "a.nt", tmp_path / "b.nt.gz", tmp_path / "c"
+    plain.write_bytes(random_lines(dice))
+    packed.write_bytes(gzip.compress(random_lines(dice)))
+    folder.mkdir()
+    terms, classes = ["<urn:tom>", "_:b1", '"7"', "odd", None], ["<urn:Cat>", "<urn:Bird>", "odd", None]
+    pairs = [(p, o) for p, some in ((TYPE, classes), ("<urn:knows>", terms), ("<urn:says>", terms)) for o in some]
+    for name in ("1.parquet", "2.parquet"):
+        rows = [[dice.choice(terms), *dice.choice(pairs), str(i)] for i in range(dice.randrange(20))]
+        columns = {c: pa.array([row[i] for row in rows], pa.string()) for i, c in enumerate(("s", "p", "o", "key"))}
+        pq.write_table(pa.table(columns), folder / name, row_group_size=dice.randrange(1, 8))
+    sources = [str(plain), str(packed), str(folder)]
+    whole = read_assertions(sources, KNOWN)
+    size = plain.stat().st_size
+    table, unpacked = source_of(str(folder)), source_of(str(packed))
+    assert isinstance(table, TableSource) and isinstance(unpacked, FileSource)
+    cuts = sorted(dice.sample(range(size + 1), min(size, dice.randrange(6))))
+    ranges = [*cut_at(plain, cuts), *byte_ranges(unpacked, "a1", 1), *table_ranges(table, "a2", dice.randrange(1, 9))[0]]
+    rows_, reports, leftovers, ledger = read(ranges, store)
+    assert [replace(x, hint=x.hint.partition("row key")[0].rstrip("; ")) for x in leftovers] == [
+        replace(x, hint=x.hint.partition("row key")[0].rstrip("; ")) for x in whole.leftovers
+    ]
+    assert ledger == Counter(whole.ledger)
+    assert sum(ledger.values()) == sum(report.triples + report.rejected for report in reports)
+    assert set(abox_of_rows(rows_)) == set(whole.abox)
+    origins = {x.number: (x.source, first) for x, first in zip(reports, first_lines(reports))}
+    places: dict[Assertion, list[Place]] = {}
+    for assertion, place in assertions_of(rows_, origins):
+        places.setdefault(assertion, []).append(place)
+    assert {a: tuple(dict.fromkeys(found)) for a, found in places.items()} == whole.places(list(whole.abox))
+
+
+def test_lines_may_have_times() -> None:
+    """The row of each assertion has the time of its line; rows know of no store."""
+    lines = [f"<urn:b> {TYPE} <urn:Cat> .", "broken", "<urn:a> <urn:knows> _:x .", '<urn:a> <urn:age> "7"@en .']
+    parsed = parsed_texts(lines, "events", "e", times=[9, 8, 7, 6])
+    report = Report("events", "e")
+    rows = assertion_rows(parsed, judge(parsed, JUDGING, report))
+    assert [tuple(row.values()) for row in rows.select(["kind", "s", "p", "o", "language", "line", "t"]).to_pylist()] == [
+        ("class", "urn:b", "urn:Cat", "", "", 1, 9),
+        ("role", "urn:a", "urn:knows", "_:e.x", "", 3, 7),
+        ("data", "urn:a", "urn:age", "7", "en", 4, 6),
+    ]
+    assert "t" not in assertion_rows(parsed_texts(lines, "events", "e"), judge(parsed, JUDGING, report)).column_names
+
+
+def test_rows_of_tables_may_have_times(tmp_path: Path) -> None:
+    columns = {"s": ["<urn:a>", "bad", "<urn:b>", "<urn:c>"], "p": [TYPE] * 4, "o": ["<urn:Cat>"] * 4, "at": [5, 6, None, 8]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=3)
+    source = source_of(str(tmp_path / "t.parquet"))
+    assert isinstance(source, TableSource)
+    (range_,), _ = table_ranges(source, "a0", 9)
+    assert replace(range_, time="at").parse().times_of([0, 1, 2]) == [5, None, 8]
+    assert range_.parse().times == []
 
 
 def test_rows_hold_every_assertion() -> None:

@@ -1,48 +1,61 @@
-"""Reading a batch on Spark: N-Triples by byte ranges, Parquet and Delta tables and DataFrames of triples by their partitions.
+"""Reading a batch on Spark: files of lines and tables of files by ranges (`shiq.rdf.ranges`), DataFrames by their partitions.
 
-Every other format, and whatever cannot be judged line by line (`jobs.spark.splits`), is read by the driver as the other engines
+Every other format, and whatever cannot be judged range by range (`shiq.rdf.judging`), is read by the driver as the other engines
 read it. The result is the same: assertions, ledger, leftovers with file and line.
 """
 
 from __future__ import annotations
 
-import json
-import os
+import base64
+import pickle
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import accumulate
-from typing import Any
+from functools import partial, reduce
+from itertools import groupby
 
-import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import Column, DataFrame, SparkSession
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.spark import rows as rows_
-from jobs.spark.rows import ASSERTIONS, DDL, ROLE, Origins
-from jobs.spark.splits import FAILURE, LEFTOVER, REPORT, Report, Split, TableSource, Vocabulary, read_rows, read_split
-from jobs.spark.worker import StoreKey, opened_store
+from jobs.spark.rows import ASSERTIONS, DDL, Origins
+from jobs.spark.worker import StoreKey
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
-from shiq.formats import LINE_FORMATS, Format
 from shiq.model import TBox
-from shiq.model_json import decode
 from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
-from shiq.rdf.accounts import MOST_SHOWN, capped
-from shiq.rdf.tables import COLUMNS, footer_of, table_files
+from shiq.rdf.accounts import capped
+from shiq.rdf.assertion_rows import CLASS, DATA, ROLE, assertion_rows
+from shiq.rdf.judging import (
+    Judging,
+    Report,
+    entities_of,
+    first_lines,
+    judge,
+    located,
+    merged,
+    refuse_no_triples,
+    rejects_of,
+    survey,
+)
+from shiq.rdf.ranges import ByteRange, Parsed, Range, byte_ranges, is_cut, table_ranges
+from shiq.rdf.tables import COLUMNS, read_rows
 from shiq.reading import Reading
-from shiq.sources import FileSource, source_of, table_kind
-from shiq.sources import TableSource as GivenTable
+from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover
 
 #: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
 SPLIT_BYTES = 16 << 20
 #: Less than this is not worth a task.
 LEAST_BYTES = 1 << 20
+#: Rows of a table for one task.
+SPLIT_ROWS = 1 << 17
+#: The kind of a row that is no assertion: what a task tells, in ``o``.
+REPORT = "report"
 
 
 @dataclass(frozen=True)
@@ -70,16 +83,6 @@ class BatchRows:
             frame.unpersist()
 
 
-@dataclass
-class _Parts:
-    """What parallel reading is made of: splits of files, frames of tables, and the ``leftovers`` that are known before."""
-
-    splits: list[Split] = field(default_factory=list)
-    tables: list[tuple[TableSource, DataFrame]] = field(default_factory=list)
-    leftovers: list[Leftover] = field(default_factory=list)
-    driver: bool = False
-
-
 def read_batch(
     spark: SparkSession,
     sources: Sequence[object],
@@ -98,7 +101,7 @@ def read_batch(
     """
     parts = _parts(spark, sources, scope)
     if not parts.driver:
-        found = _parallel(spark, parts, tbox, store, sources, aside)
+        found = _parallel(spark, parts, Judging(tbox.signature, asked=entities_of(tbox.signature), aside=aside), store)
         if found is not None:
             return found
     reading = read_assertions(sources, tbox.signature, axioms=tbox.axioms, scope=scope, catalog=catalog, ontologies=ontologies)
@@ -108,219 +111,195 @@ def read_batch(
 # --- what the sources are -------------------------------------------------------------------------
 
 
+@dataclass
+class _Parts:
+    """What parallel reading is made of, by number: ranges, and frames with the name and scope of each; the ``leftovers`` that are
+    known before; whether the ``driver`` has to read everything."""
+
+    ranges: dict[int, Range] = field(default_factory=dict)
+    frames: dict[int, tuple[str, DataFrame]] = field(default_factory=dict)
+    leftovers: list[Leftover] = field(default_factory=list)
+    driver: bool = False
+
+    def add(self, ranges: Sequence[Range]) -> None:
+        self.ranges.update(enumerate(ranges, len(self.ranges) + len(self.frames)))
+
+
 def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts:
+    """Raises: InputError for a table without s, p, o, or that is none."""
     parts = _Parts()
     cores = max(1, spark.sparkContext.defaultParallelism)
     for i, source in enumerate(sources):
-        own, name = f"{scope}{i}", _name(source)
-        table = _table_of(spark, source)
-        if table is not None:
-            number = len(parts.splits) + len(parts.tables)
-            parts.tables.append((TableSource(name, own, number, table.before), table.frame))
-            parts.leftovers += table.leftovers
+        own = f"{scope}{i}"
+        if isinstance(source, DataFrame):
+            parts.frames[len(parts.ranges) + len(parts.frames)] = own, _triples_of(source)
             continue
         known = source_of(source)
-        if not isinstance(known, FileSource) or known.format not in LINE_FORMATS or known.content is not None:
+        if not is_cut(known):
             parts.driver = True
-            continue
-        size = known.path.stat().st_size
-        width = size if known.compressed else max(LEAST_BYTES, min(SPLIT_BYTES, -(-size // cores)))
-        for start in range(0, max(size, 1), max(width, 1)):
-            number = len(parts.splits) + len(parts.tables)
-            end = min(start + width, size)
-            path = str(known.path.absolute())
-            quads = known.format is Format.NQUADS
-            parts.splits.append(Split(number, known.name, path, own, start, end, size, known.packing, quads))
+        elif isinstance(known, TableSource):
+            tables, passed_over = table_ranges(known, own, SPLIT_ROWS)
+            parts.add(tables)
+            parts.leftovers += passed_over
+        elif isinstance(known, FileSource):
+            size = known.path.stat().st_size
+            parts.add(byte_ranges(known, own, max(LEAST_BYTES, min(SPLIT_BYTES, -(-size // cores)))))
     return parts
 
 
-def _name(source: object) -> str:
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else "DataFrame"
+def _triples_of(frame: DataFrame) -> DataFrame:
+    missing = [column for column in COLUMNS[:3] if column not in frame.columns]
+    if missing:
+        raise InputError(
+            f"DataFrame: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
+            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
+        )
+    return frame.select(*((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS))
+
+
+# --- in tasks -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The rows of a table as a frame with the columns s, p, o, graph, key and row, which counts by file. ``before``: how many
-    rows stand before those of each file, whose address is the column ``file`` where there are several; ``leftovers``: for the
-    files that are not read."""
+class _Told:
+    """What a task tells of what it read: the names of classes, object and data properties, and how much it read of the store."""
 
-    frame: DataFrame
-    before: Mapping[str, int] = field(default_factory=dict)
-    leftovers: tuple[Leftover, ...] = ()
+    report: Report
+    names: tuple[list[str], ...] = ((), (), ())  # type: ignore[assignment]
+    rows: int = 0
 
 
-def _table_of(spark: SparkSession, source: object) -> _Table | None:
-    """A DataFrame, a Parquet file or folder, or a Delta table; None for any other source, and for what the driver has to read.
-
-    Raises: InputError for a table without s, p, o, for a folder that is not one table, or of a Delta table's feature that
-    files do not show."""
-    if isinstance(source, DataFrame):
-        return _Table(_triples_of(source, "DataFrame"))
-    if not isinstance(source, str | os.PathLike):
-        return None
-    name = os.fsdecode(os.fspath(source))
-    table = source_of(name) if table_kind(name) else None
-    if not isinstance(table, GivenTable):
-        return None
-    files, passed_over = table_files(table)
-    if not files:
-        frame = spark.createDataFrame([], "s string, p string, o string")
-        return _Table(_triples_of(frame, name), leftovers=passed_over)
-    footers = [footer_of(file) for file in files]
-    types = {(column, str(schema.field(column).type)) for schema, _ in footers for column in COLUMNS if column in schema.names}
-    if any(file.values for file in files) or len({column for column, _ in types}) < len(types):
-        return None  # columns that folders stand for, or of several types, are read as the other engines read them
-    paths = [os.path.abspath(file.path) for file in files]
-    before = dict(zip(paths, accumulate((rows for _, rows in footers), initial=0)))
-    frame = spark.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*paths)
-    columns = [(F.col("_metadata.row_index") + 1).alias("row")]
-    if len(paths) > 1:
-        columns.append(F.col("_metadata.file_path").alias("file"))
-    return _Table(_triples_of(frame, name, columns), before if len(paths) > 1 else {}, passed_over)
+def read_range(number: int, part: Range, judging: Judging, store: StoreKey) -> Iterator[pa.RecordBatch]:
+    """The rows of a range, and what is told of it."""
+    report = Report(part.source, part.scope, number)
+    try:
+        parsed = part.parse()
+    except InputError as error:
+        report.error = error.message, error.remedy
+        yield _message(_Told(report))
+        return
+    yield from _rows(parsed, report, judging, store)
 
 
-def _triples_of(frame: DataFrame, name: str, more: Sequence[Column] = ()) -> DataFrame:
-    missing = [column for column in ("s", "p", "o") if column not in frame.columns]
-    if missing:
-        raise InputError(
-            f"{name}: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
-            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
-        )
-    texts = ((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS)
-    return frame.select(*texts, *(more or (F.lit(0).cast("bigint").alias("row"),)))
+def read_frame(
+    batches: Iterator[pa.RecordBatch], number: int, scope: str, judging: Judging, store: StoreKey
+) -> Iterator[pa.RecordBatch]:
+    """The same of rows of a DataFrame, with the columns `COLUMNS`; where they stand in it cannot be said."""
+    for batch in batches:
+        parsed = Parsed.of("DataFrame")
+        read_rows([column.to_pylist() for column in batch.columns], 0, parsed.triples, scope, parsed.rejects)
+        yield from _rows(parsed, Report(parsed.rejects.source, scope, number), judging, store, has_lines=False)
+
+
+def _rows(
+    parsed: Parsed, report: Report, judging: Judging, store: StoreKey, *, has_lines: bool = True
+) -> Iterator[pa.RecordBatch]:
+    told = _Told(report)
+    survey(parsed, judging, report)
+    if report.needs_whole:
+        yield _message(replace(told, report=replace(report, rare=report.rare[:1])))
+        return
+    bulk = judge(parsed, judging, report)
+    keys = {parsed.triples.line[row]: key for row, key in parsed.triples.keys.items()}
+    report.leftovers = [_keyed(leftover, keys.get(leftover.line, "")) for leftover in report.leftovers]
+    rows = assertion_rows(parsed, bulk)
+    rows = rows.append_column("split", pa.array([report.number] * len(rows), pa.int64()))
+    if not has_lines:
+        report.leftovers, report.rejects = ([replace(x, line=0) for x in some] for some in (report.leftovers, report.rejects))
+        rows = rows.set_column(rows.column_names.index("line"), "line", pa.array([0] * len(rows), pa.int64()))
+    found, read = rows_.numbered(rows, store)
+    yield from found.to_batches()
+    names = [pc.unique(rows["p"].filter(pc.equal(rows["kind"], kind))).to_pylist() for kind in (CLASS, ROLE, DATA)]
+    yield _message(replace(told, names=tuple(names), rows=read))
+
+
+def _keyed(leftover: Leftover, key: str) -> Leftover:
+    return replace(leftover, hint="; ".join(x for x in (leftover.hint, f"row key {key}") if x)) if key else leftover
+
+
+def _message(told: _Told) -> pa.RecordBatch:
+    text = base64.b64encode(pickle.dumps(told)).decode()
+    return rows_.batch_of({"kind": [REPORT], "o": [text], "split": [told.report.number]}, 1)
+
+
+def told_in(rows: pa.Table) -> list[_Told]:
+    """What the tasks told that gave ``rows``, in the order of what they read."""
+    texts = rows.filter(pc.equal(rows["kind"], REPORT))["o"].to_pylist()
+    return sorted((pickle.loads(base64.b64decode(text)) for text in texts), key=lambda told: told.report.number)
 
 
 # --- in parallel ----------------------------------------------------------------------------------
 
 
-def _parallel(
-    spark: SparkSession, parts: _Parts, tbox: TBox, store: StoreKey, sources: Sequence[object], aside: bool
-) -> BatchRows | None:
+def _parallel(spark: SparkSession, parts: _Parts, judging: Judging, store: StoreKey) -> BatchRows | None:
     """The batch, or None where it has to be read as a whole."""
-    vocabulary = Vocabulary(tbox.signature, aside)
     frames = []
-    if parts.splits:
-        count = len(parts.splits)
-        task = partial(_split_task, parts.splits, vocabulary, store)
+    if count := len(parts.ranges):
+        task = partial(_range_task, list(parts.ranges.items()), judging, store)
         frames.append(spark.range(0, count, 1, count).mapInArrow(task, DDL))
-    for source, frame in parts.tables:
-        frames.append(frame.mapInArrow(partial(_table_task, source, vocabulary, store), DDL))
-    whole = frames[0] if frames else spark.createDataFrame([], DDL)
-    for frame in frames[1:]:
-        whole = whole.unionAll(frame)
+    for number, (scope, frame) in parts.frames.items():
+        own = partial(read_frame, number=number, scope=scope, judging=judging, store=store)
+        frames.append(frame.mapInArrow(own, DDL))
+    whole = reduce(DataFrame.unionAll, frames) if frames else spark.createDataFrame([], DDL)
     whole = whole.persist()
-    told = whole.where(~F.col("kind").isin(*ASSERTIONS)).select("kind", "o").collect()
-    messages = {kind: [json.loads(row.o) for row in told if row.kind == kind] for kind in (REPORT, LEFTOVER, FAILURE)}
-    splits = {row_["split"]: row_ for row_ in messages[REPORT]}
-    if messages[FAILURE]:
-        whole.unpersist()
-        raise InputError(**messages[FAILURE][0])
-    reports = [Report(**message) for message in messages[REPORT]]
-    if any(report.whole for report in reports):
-        whole.unpersist()
-        return None
-    _refuse_what_is_no_triples(parts.splits, reports)
-    assert len(splits) >= len(parts.splits)
-    located = _located(spark, whole, parts, reports)
-    names = (set[str](), set[str](), set[str]())
-    ledger: Counter[str] = Counter()
-    for report in reports:
-        ledger.update(report.ledger)
-        for found, kind in zip(names, (report.classes, report.object_properties, report.data_properties)):
-            found.update(kind)
-    return BatchRows(
-        whole.where(F.col("kind").isin(*ASSERTIONS)),
-        tuple(capped([*located, *parts.leftovers])),
-        +ledger,
-        names,
-        ABox(),
-        sum(r.rows for r in reports),
-        (whole,),
-        origins=_origins(parts, reports),
-    )
+    found = None
+    try:
+        found = _joined(whole, parts, told_in(whole.where(F.col("kind") == REPORT).toArrow()))
+    finally:
+        if found is None:
+            whole.unpersist()
+    return found
 
 
-def _origins(parts: _Parts, reports: Sequence[Report]) -> Origins:
-    first = _first_lines(parts.splits, reports)
-    return {s.number: (s.name, first[s.number]) for s in parts.splits} | {t.number: (t.name, 0) for t, _ in parts.tables}
-
-
-def _split_task(
-    splits: Sequence[Split], vocabulary: Vocabulary, store: StoreKey, batches: Iterator[pa.RecordBatch]
+def _range_task(
+    ranges: Sequence[tuple[int, Range]], judging: Judging, store: StoreKey, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for i in batch.column(0).to_pylist():
-            yield from read_split(splits[i], vocabulary, store)
+            number, part = ranges[i]
+            yield from read_range(number, part, judging, store)
 
 
-def _table_task(
-    source: TableSource, vocabulary: Vocabulary, store: StoreKey, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    return read_rows(batches, source, vocabulary, store)
+def _joined(whole: DataFrame, parts: _Parts, told: Sequence[_Told]) -> BatchRows | None:
+    reports = [x.report for x in told]
+    for report in reports:
+        if report.error is not None:
+            raise InputError(*report.error)
+    if any(report.needs_whole for report in reports):
+        return None
+    assert [x.number for x in reports if x.number in parts.ranges] == list(parts.ranges), "each range tells once"
+    origins = {x.number: (x.source, first) for x, first in zip(reports, first_lines(reports))}
+    leftovers, ledger = account(parts.ranges, reports)
+    names = tuple(set[str]().union(*(x.names[kind] for x in told)) for kind in range(3))
+    return BatchRows(
+        whole.where(F.col("kind").isin(*ASSERTIONS)),
+        tuple(capped([*leftovers, *parts.leftovers])),
+        ledger,
+        (names[0], names[1], names[2]),
+        ABox(),
+        sum(x.rows for x in told),
+        (whole,),
+        origins=origins,
+    )
 
 
-def _refuse_what_is_no_triples(splits: Sequence[Split], reports: Sequence[Report]) -> None:
-    """Raises: InputError for a file of which no line looks like a triple, as reading it in one piece does."""
-    name_of = {split.number: split.name for split in splits}
-    for name in dict.fromkeys(name_of.values()):
-        own = [report for report in reports if name_of.get(report.split) == name]
-        rejected = sum(report.rejected for report in own)
-        if rejected and sum(r.unsure for r in own) == rejected and not any(r.triples for r in own):
-            raise InputError(
-                f"{name} is not N-Triples or N-Quads: no line of it is a triple",
-                "Check the file and the format that its name stands for.",
-            )
+def account(ranges: dict[int, Range], reports: Sequence[Report]) -> tuple[list[Leftover], Counter[str]]:
+    """Leftovers and ledger of everything that was read in tasks, which come in the order of their numbers.
 
-
-def _located(spark: SparkSession, whole: DataFrame, parts: _Parts, reports: Sequence[Report]) -> list[Leftover]:
-    """The leftovers of all tasks with their lines in the file; those of one name are one, as in a file read in one piece."""
-    first = _first_lines(parts.splits, reports)
-    source = {split.number: i for i, split in enumerate(parts.splits)} | {t.number: t.number for t, _ in parts.tables}
-    told = whole.where(F.col("kind") == LEFTOVER).select("split", "o").collect()
-    found: list[tuple[tuple[int, int, int], Leftover, int]] = []
-    for row in told:
-        value = json.loads(row.o)
-        order, leftover = value["order"], decode(value["leftover"])
-        if leftover.line and row.split in first:
-            leftover = replace(leftover, line=leftover.line + first[row.split])
-        found.append(((order, source.get(row.split, 0), leftover.line), leftover, order))
-    found.sort(key=lambda item: item[0])
-    merged: dict[tuple[object, ...], Leftover] = {}
-    shown: Counter[str] = Counter()
-    for i, (_, leftover, order) in enumerate(found):
-        if order == 0:
-            shown[leftover.source] += 1
-            more = not leftover.line or shown[leftover.source] > MOST_SHOWN
-            key: tuple[object, ...] = ("more", leftover.source) if more else (i,)
-            if more:
-                before = merged.get(key)
-                count = leftover.count + (before.count if before else 0)
-                leftover = Leftover("malformed", f"{count} more lines like those above", leftover.source, count=count)
-                merged[key] = leftover
-                continue
-        else:
-            key = (i,) if order == 2 else (leftover.kind, leftover.message)
-        if key in merged:
-            merged[key] = replace(merged[key], count=merged[key].count + leftover.count)
-        else:
-            merged[key] = leftover
-    return sorted(merged.values(), key=_rank)
-
-
-def _rank(leftover: Leftover) -> int:
-    kinds = ("malformed", "undeclared", "unknown-vocabulary", "ill-typed")
-    return kinds.index(leftover.kind) if leftover.kind in kinds else len(kinds)
-
-
-def _first_lines(splits: Sequence[Split], reports: Sequence[Report]) -> dict[int, int]:
-    """How many lines of its file stand before each split."""
-    lines = {report.split: report.lines for report in reports}
-    before: dict[str, int] = {}
-    found = {}
-    for split in splits:
-        found[split.number] = before.get(split.scope, 0)
-        before[split.scope] = found[split.number] + lines.get(split.number, 0)
-    return found
+    Raises: InputError for a file of which no line looks like a triple."""
+    leftovers: list[Leftover] = []
+    ledger: Counter[str] = Counter()
+    reports = located(reports)
+    for _, some in groupby(reports, key=lambda report: report.scope):
+        own = list(some)
+        if isinstance(ranges.get(own[0].number), ByteRange):
+            refuse_no_triples(own)
+        shown, total = rejects_of(own)
+        leftovers += shown
+        ledger["leftover:malformed"] += total
+    for report in reports:
+        ledger.update(report.ledger)
+    return [*leftovers, *merged(reports)], +ledger
 
 
 # --- by the driver --------------------------------------------------------------------------------
@@ -347,16 +326,5 @@ def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:
 
 
 def _look_up(store: StoreKey, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    base = opened_store(store)
     for batch in batches:
-        rows = pa.Table.from_batches([batch])
-        columns: dict[str, Any] = {name: batch.column(name) for name in batch.schema.names}
-        kinds = np.array(rows["kind"].to_pylist(), object)
-        roles = kinds == ROLE
-        subjects = rows["s"].to_pylist()
-        objects = np.array(rows["o"].to_pylist(), object)
-        columns["s_node"] = pa.array(base.nodes_of(subjects))
-        o_node = np.full(len(kinds), -1, np.int64)
-        o_node[roles] = base.nodes_of(list(objects[roles]))
-        columns["o_node"] = pa.array(o_node)
-        yield rows_.batch_of(columns, batch.num_rows)
+        yield from rows_.numbered(pa.Table.from_batches([batch]), store)[0].to_batches()

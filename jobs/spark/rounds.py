@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.kernel import READ, WRITTEN
-from jobs.spark.rows import ROLE
+from shiq.rdf.assertion_rows import ROLE
 
 #: Ids of one group, unless that would be more than `MOST_GROUPS` groups.
 RANGE = 1 << 17

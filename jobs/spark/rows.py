@@ -18,13 +18,15 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+from jobs.spark.worker import StoreKey, opened_store
 from shiq import model as owl
 from shiq.abox import ABox, ABoxBuilder, individuals_of
 from shiq.columns.arrays import Ints
 from shiq.model_json import decode, encode
 from shiq.place import Place
+from shiq.rdf.assertion_rows import CLASS, DATA, ROLE
 
-CLASS, ROLE, DATA, OTHER = "class", "role", "data", "other"
+OTHER = "other"
 ASSERTIONS = (CLASS, ROLE, DATA, OTHER)
 
 _TEXTS = ("kind", "s", "p", "o", "datatype", "language", "key", "graph")
@@ -45,6 +47,22 @@ def batch_of(columns: dict[str, Any], count: int) -> pa.RecordBatch:
             column = pa.array(column, field.type)
         arrays.append(column)
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def numbered(rows: pa.Table, store: StoreKey) -> tuple[pa.Table, int]:
+    """``rows`` with the store's numbers of their individuals; how much was read of the store for that."""
+    base, nodes = opened_store(store), np.full((2, len(rows)), -1, np.int64)
+    before = base.reads.rows
+    roles = pc.equal(rows["kind"], ROLE)
+    where = (slice(None), roles.to_numpy(zero_copy_only=False))
+    ends = rows["s"], rows["o"].filter(roles)
+    names = pc.unique(pa.chunked_array([chunk for end in ends for chunk in end.chunks], pa.string()))
+    if len(names):
+        known = base.nodes_of(names.to_pylist())
+        for node, which, end in zip(nodes, where, ends):
+            node[which] = known[pc.index_in(end, names).to_numpy()]
+    columns = {name: rows[name] for name in rows.column_names} | {"s_node": nodes[0], "o_node": nodes[1]}
+    return pa.table({name: columns[name] for name in SCHEMA.names}), base.reads.rows - before
 
 
 def rows_of(abox: ABox) -> pa.Table:

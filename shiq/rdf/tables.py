@@ -100,12 +100,6 @@ def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = Non
     return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} {graph or ''} .")
 
 
-def name_problems(rejects: Rejects, rows: Sequence[Sequence[str | None]]) -> None:
-    """Says of rejected rows what is wrong with their terms, where that can be said; line i is the i-th row."""
-    told = [(leftover, _problem(rows[leftover.line - 1]) if leftover.line else "") for leftover in rejects.shown]
-    rejects.shown = [replace(leftover, message=problem) if problem else leftover for leftover, problem in told]
-
-
 def _problem(terms: Sequence[str | None]) -> str:
     for name, term in zip(COLUMNS, terms):
         if not term and name != "graph":
@@ -175,33 +169,49 @@ class TableFile:
 
 def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
     """The files of a table one by one: each has its own schema, since these drift."""
-    if files:
-        has = [column for file in files for column in (*footer_of(file)[0].names, *file.values)]
-        _check_columns(source.name, has, several=True)
+    row_groups(source.name, files)
+    for file in files:
+        yield from rows_of(source.name, file)
+
+
+def row_groups(name: str, files: Sequence[TableFile]) -> list[tuple[TableFile, int, int]]:
+    """The row groups of a table's files, in order: file, number in it, and how many rows.
+
+    Raises: InputError for files that are no table of triples together."""
+    found, has = [], list[str]()
     for file in files:
         with opened(file) as parquet:
-            _check_columns(source.name, parquet.schema_arrow.names, any_columns=True)
-            names = [name for name in COLUMNS if name in parquet.schema_arrow.names]
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
-                columns = {name: batch.column(i).to_pylist() for i, name in enumerate(names)}
-                count = batch.num_rows
-                yield [columns.get(name, [file.values.get(name)] * count) for name in COLUMNS]
+            _check_folder_values(file, parquet)
+            metadata = parquet.metadata
+            has += (*parquet.schema_arrow.names, *file.values)
+            found += [(file, i, metadata.row_group(i).num_rows) for i in range(metadata.num_row_groups)]
+    if files:
+        _check_columns(name, has, several=True)
+    return found
 
 
-def footer_of(file: TableFile) -> tuple[Any, int]:
-    """The Arrow schema of ``file``, and how many rows it has. Raises: InputError; also for a column of it that says another value
-    than the folder that stands for it."""
+def _check_folder_values(file: TableFile, parquet: Any) -> None:
+    """Raises: InputError for a column of ``file`` that says another value than the folder that stands for it."""
+    for name in (name for name in parquet.schema_arrow.names if name in file.values):
+        told = file.values[name]
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
+            for value in _texts(batch.column(0).unique().to_pylist()):
+                if value != told:
+                    raise InputError(
+                        f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
+                        "Drop the column or move the file; nothing of it was used.",
+                    )
+
+
+def rows_of(name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS) -> Iterator[Rows]:
+    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises: InputError."""
     with opened(file) as parquet:
-        for name in (name for name in parquet.schema_arrow.names if name in file.values):
-            told = file.values[name]
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
-                for value in _texts(batch.column(0).unique().to_pylist()):
-                    if value != told:
-                        raise InputError(
-                            f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
-                            "Drop the column or move the file; nothing of it was used.",
-                        )
-        return parquet.schema_arrow, parquet.metadata.num_rows
+        _check_columns(name, parquet.schema_arrow.names, any_columns=True)
+        names = [column for column in wanted if column in parquet.schema_arrow.names]
+        for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
+            columns = {column: batch.column(i).to_pylist() for i, column in enumerate(names)}
+            count = batch.num_rows
+            yield [columns.get(column, [file.values.get(column)] * count) for column in wanted]
 
 
 @contextmanager

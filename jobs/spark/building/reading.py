@@ -1,4 +1,4 @@
-"""The assertions of many files as chunks, with one account of everything that became none: what `shiq.rdf.read_assertions` gives.
+"""The assertions of many sources as chunks, with one account of everything that became none: as `shiq.rdf.read_assertions`.
 
 The chunks are judged by the TBox's vocabulary. The rare triples that speak of other triples are read together on the driver; if
 what they say changes how the chunks are to be judged (an ontology header, an annotation property, a reified axiom), the chunks
@@ -8,27 +8,28 @@ are judged again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from jobs.checking.inputs import without_ill_typed
-from jobs.spark.building.chunks import Chunk, Judging, Summary, cut, folder_of, judge, leave, less, rejects_of
+from jobs.spark.building.chunks import Summary, cut, folder_of, leave, less, read_chunk
 from jobs.spark.building.files import run
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
 from shiq.errors import InputError
-from shiq.formats import LINE_FORMATS
 from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
+from shiq.rdf.judging import Judging, Report, entities_of, is_of_unknown_property, located, merged, refuse_no_triples, rejects_of
 from shiq.rdf.load import Loaded
+from shiq.rdf.ranges import is_cut
 from shiq.rdf.reader import _own, _Reader
 from shiq.reading import Reading
-from shiq.sources import FileSource, Source, source_of
+from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover
 
 _JUDGINGS = 4
@@ -60,35 +61,38 @@ def read(
     """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``. ``aside``: without data assertions
     whose literal is ill-typed; each is a leftover. What is ``gone`` is accounted for, but left out.
 
-    N-Triples are read in parallel, anything else by the driver. Blank nodes of the i-th source are named ``_:a{i}.label``, as
-    `shiq.rdf` names them; those of sources that the driver reads ``_:b{i}.label``.
+    N-Triples and tables of files are read in parallel, anything else by the driver. Blank nodes of the i-th source are named
+    ``_:a{i}.label``, as `shiq.rdf` names them; those of sources that the driver reads ``_:b{i}.label``.
 
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
-    files = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource) and _is_splittable(s)]
-    others = [value for value, s in zip(sources, known) if not (isinstance(s, FileSource) and _is_splittable(s))]
-    chunks = cut(session, files, scratch, chunk_bytes)
+    parts = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource | TableSource) and is_cut(s)]
+    others = [value for value, s in zip(sources, known) if not is_cut(s)]
+    ranges, passed_over = cut(session, parts, scratch, chunk_bytes)
+    chunks = list(enumerate(ranges))
     signature = ontology.tbox.signature
-    judging = Judging(signature, asked=_entities(signature))
+    judging = Judging(signature, asked=entities_of(signature), aside=aside)
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
-        summaries = run(session, partial(judge, judging=judging, root=str(root), aside=aside, gone=gone), chunks, "reading")
-        for summary in summaries:
-            if summary.error is not None:
-                raise InputError(*summary.error)
-        reader = _DriverReader(_loaded(files, chunks, summaries), ontology, frozenset[str]().union(*(s.typed for s in summaries)))
+        found = run(session, partial(read_chunk, judging=judging, root=str(root), gone=gone), chunks, "reading")
+        reports, summaries = located([report for report, _ in found]), [summary for _, summary in found]
+        for report in reports:
+            if report.error is not None:
+                raise InputError(*report.error)
+        typed = frozenset[str]().union(*(report.typed for report in reports))
+        reader = _DriverReader(_loaded(parts, reports, passed_over), ontology, typed)
         needed = reader.judging(judging)
-        if not _matters(judging, needed, summaries):
+        if not _matters(judging, needed, reports):
             break
         judging = needed
     else:
         raise InputError("the assertions cannot be judged: what is known of their vocabulary does not settle", "Report it.")
     rare = reader.reading()
-    ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *_merged(summaries)]
-    for summary in summaries:
-        ledger.update(summary.ledger)
+    ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merged(reports, joins_aside=True)]
+    for report in reports:
+        ledger.update(report.ledger)
     assertions = [*ontology.abox, *rare.abox]
     if others:
         axioms, known_iris = ontology.tbox.axioms, ontology.ontologies
@@ -101,12 +105,11 @@ def read(
         abox, more = without_ill_typed(abox)
         leftovers += more
     abox = less(abox, gone)
-    last = Summary()
-    leave(abox, folder_of(root, len(chunks)), last)
+    last = leave(abox, folder_of(root, len(chunks)))
     return Read(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger)
 
 
-def _matters(before: Judging, now: Judging, summaries: Sequence[Summary]) -> bool:
+def _matters(before: Judging, now: Judging, reports: Sequence[Report]) -> bool:
     """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``: ontologies, declarations and the
     names of individuals count where a property is not known, axioms that are nodes everywhere, and what the properties are."""
     if not now.asked <= before.asked or now.nodes != before.nodes:
@@ -114,32 +117,31 @@ def _matters(before: Judging, now: Judging, summaries: Sequence[Summary]) -> boo
     if (now.known.object_properties, now.known.data_properties) != (before.known.object_properties, before.known.data_properties):
         return True
     differs = (before.headers, before.known, before.typed) != (now.headers, now.known, now.typed)
-    return differs and any(x.message.startswith(_ORDER[1]) for summary in summaries for x in summary.leftovers)
+    return differs and any(is_of_unknown_property(x) for report in reports for x in report.leftovers)
 
 
-def _is_splittable(source: Source) -> bool:
-    return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
-
-
-def _entities(known: Signature) -> frozenset[str]:
-    return known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
-
-
-def _loaded(files: Sequence[tuple[FileSource, str]], chunks: Sequence[Chunk], summaries: Sequence[Summary]) -> Loaded:
+def _loaded(
+    sources: Sequence[tuple[FileSource | TableSource, str]],
+    reports: Sequence[Report],
+    passed_over: Mapping[str, Sequence[Leftover]],
+) -> Loaded:
     """The rare triples as if they were all there is, and what is wrong with single lines."""
     loaded = Loaded()
-    by_source: dict[str, list[Summary]] = {scope: [] for _, scope in files}
-    for chunk, summary in zip(chunks, summaries):
-        by_source[chunk.scope].append(summary)
-    for source, scope in files:
+    by_source: dict[str, list[Report]] = {scope: [] for _, scope in sources}
+    for report in reports:
+        by_source[report.scope].append(report)
+    for source, scope in sources:
+        own = by_source[scope]
         loaded.sources.append(source.name)
-        loaded.ontologies.add(source.iri)
         loaded.triples.begin(source.name)
-        for summary in by_source[scope]:
-            for triple in summary.rare:
+        for report in own:
+            for triple in report.rare:
                 loaded.triples.add(*triple)
-        shown, total = rejects_of(source.name, by_source[scope])
-        loaded.leftovers += shown
+        shown, total = rejects_of(own)
+        loaded.leftovers += (*shown, *passed_over.get(scope, ()))
+        if isinstance(source, FileSource):
+            loaded.ontologies.add(source.iri)
+            refuse_no_triples(own, f" ({shown[0].message})" if shown else "")
         if total:
             loaded.ledger["leftover:malformed"] += total
     return loaded
@@ -170,7 +172,7 @@ class _DriverReader(_Reader):
 
     def judging(self, before: Judging) -> Judging:
         """By what the chunks have to be judged, as far as these triples tell."""
-        asked = before.asked | _entities(self.known()) | self.known_typed.asked
+        asked = before.asked | entities_of(self.known()) | self.known_typed.asked
         headers, nodes = frozenset(self.around.headers), frozenset(self.around.nodes)
         return Judging(self.known(), headers, nodes, asked, frozenset(self.known_typed))
 
@@ -188,18 +190,3 @@ class _DriverReader(_Reader):
         }
         self.accounts.settle(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
         return self.finish(TBox(), self.known(), list(axioms))
-
-
-#: The order in which `shiq.rdf.bulk` tells of rows, by how a message begins.
-_ORDER = ("the TBox does not know the class", "the TBox does not know the property", "the datatype", "", "there is no")
-
-
-def _merged(summaries: Sequence[Summary]) -> list[Leftover]:
-    """The leftovers of all chunks, those about one name in one, at the place where it was met first."""
-    found: dict[tuple[str, str, str], Leftover] = {}
-    for summary in summaries:
-        for leftover in summary.leftovers:
-            key = leftover.kind, leftover.message, leftover.text if leftover.kind == "ill-typed" else ""
-            before = found.get(key)
-            found[key] = leftover if before is None else replace(before, count=before.count + leftover.count)
-    return sorted(found.values(), key=lambda x: next(i for i in (0, 1, 2, 4, 3) if x.message.startswith(_ORDER[i])))

@@ -1,0 +1,201 @@
+"""Ranges of a source as triples: what one task reads, with the lines counted in it.
+
+A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else is read for it. A table of files
+is cut between row groups. How many lines a range has, it tells when it was read; so whoever reads all ranges of a source locates
+what they tell without reading anything twice (`shiq.rdf.judging`).
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS, Format
+from shiq.packed import Packing
+from shiq.rdf.bulk import Rows, column
+from shiq.rdf.lines import read_lines
+from shiq.rdf.rejects import Rejects
+from shiq.rdf.tables import COLUMNS, TableFile, read_rows, row_groups, rows_of, table_files
+from shiq.rdf.triples import Triples
+from shiq.sources import FileSource, TableKind, TableSource
+from shiq.verdict import Leftover
+
+_STEP = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+
+
+@dataclass
+class Parsed:
+    """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them; ``lines``: how many these are (of
+    a file, its newlines); ``times``: of each line, where it was asked for, None where that is no integer."""
+
+    triples: Triples
+    rejects: Rejects
+    lines: int = 0
+    times: Sequence[int | None] = ()
+
+    @classmethod
+    def of(cls, source: str) -> Parsed:
+        """Nothing yet of ``source``."""
+        triples = Triples()
+        triples.begin(source)
+        return cls(triples, Rejects(source))
+
+    def times_of(self, rows: Rows | Sequence[int]) -> list[int | None]:
+        """The times of ``rows`` of the triples."""
+        return [self.times[line - 1] for line in column(self.triples.line)[rows].tolist()]
+
+
+def parsed_texts(lines: Sequence[str], source: str, scope: str, *, times: Sequence[int | None] = ()) -> Parsed:
+    """``lines`` of N-Quads, each with its time, if these are told.
+
+    >>> parsed = parsed_texts(["<urn:a> <urn:p> <urn:b> .", "what?", "<urn:c> <urn:p> <urn:d> ."], "events", "a", times=[5, 5, 7])
+    >>> parsed.times_of([0, 1]), parsed.rejects.total
+    ([5, 7], 1)
+    """
+    parsed = Parsed.of(source)
+    data = "\n".join(lines).encode("utf-8", "surrogatepass")
+    read_lines(io.BytesIO(data), parsed.triples, scope, parsed.rejects, quads=True, part=True)
+    return replace(parsed, lines=len(lines), times=times)
+
+
+# --- files of lines -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ByteRange:
+    """The lines of a file that begin in its bytes ``start`` … ``end`` (all of them if it has a ``packing``). ``scope`` begins the
+    names of blank nodes; ``size`` is what whoever cut it saw of it; ``quads``: N-Quads instead of N-Triples; ``marked``: a byte
+    order mark may come first."""
+
+    source: str
+    scope: str
+    path: str
+    start: int
+    end: int
+    size: int
+    packing: Packing | None = None
+    quads: bool = False
+    marked: bool = True
+
+    def parse(self) -> Parsed:
+        """Raises: InputError."""
+        parsed = Parsed.of(self.source)
+        try:
+            with self.open() as stream:
+                part = _Part(stream, sys.maxsize if self.packing else self._align(stream))
+                read_lines(cast(BinaryIO, part), parsed.triples, self.scope, parsed.rejects, quads=self.quads, part=True)
+        except OSError as error:
+            raise InputError(f"{self.source} cannot be read: {error.strerror or error}") from error
+        return replace(parsed, lines=part.lines)
+
+    def open(self) -> BinaryIO:
+        """The file, unpacked. Raises: InputError, OSError."""
+        if self.packing is None:
+            return open(self.path, "rb")
+        return FileSource(self.source, Path(self.path), Format.NTRIPLES, self.packing).open()
+
+    def _align(self, file: BinaryIO) -> int:
+        """Goes to the first line that begins in the range; the length of all that do. Raises: InputError."""
+        size = file.seek(0, io.SEEK_END)
+        if size != self.size:
+            raise InputError(
+                f"{self.source}: an executor sees {size} bytes of it, the driver saw {self.size}",
+                "Put it where driver and executors share files, and do not write to it meanwhile.",
+            )
+        end, start = (_line_from(file, at) for at in (self.end, self.start))
+        file.seek(start)
+        if start == 0 and self.marked and file.read(len(_MARK)) == _MARK:
+            start = len(_MARK)
+        file.seek(start)
+        return max(0, end - start)
+
+
+def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
+    """A file of lines in ranges of ``width`` bytes; one range if it is packed."""
+    size, path = source.path.stat().st_size, str(source.path.absolute())
+    whole = ByteRange(source.name, scope, path, 0, size, size, source.packing, source.format is Format.NQUADS)
+    if source.compressed:
+        return [whole]
+    return [replace(whole, start=at, end=min(at + width, size)) for at in range(0, size, width)]
+
+
+def _line_from(file: BinaryIO, at: int) -> int:
+    """Where the first line begins that begins at ``at`` or later."""
+    if at == 0:
+        return 0
+    file.seek(at - 1)
+    while (data := file.readline(_STEP)) and not data.endswith(b"\n"):
+        pass
+    return file.tell()
+
+
+class _Part:
+    """The next ``left`` bytes of ``stream``; counts the newlines that pass."""
+
+    def __init__(self, stream: BinaryIO, left: int) -> None:
+        self._stream, self._left, self.lines = stream, left, 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(min(size, self._left))
+        self._left -= len(data)
+        self.lines += data.count(b"\n")
+        return data
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableRange:
+    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows. ``time``: the column
+    that tells the time of each row."""
+
+    source: str
+    scope: str
+    groups: tuple[tuple[TableFile, int], ...]
+    time: str = ""
+
+    def parse(self) -> Parsed:
+        """Raises: InputError."""
+        parsed, times, columns = Parsed.of(self.source), list[int | None](), (*COLUMNS, *([self.time] if self.time else ()))
+        for file, group in self.groups:
+            for rows in rows_of(self.source, file, (group,), columns):
+                read_rows(rows[: len(COLUMNS)], parsed.lines, parsed.triples, self.scope, parsed.rejects)
+                parsed.lines += len(rows[0])
+                for values in rows[len(COLUMNS) :]:
+                    times += (value if type(value) is int else None for value in values)
+        return replace(parsed, times=times)
+
+
+def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[TableRange], tuple[Leftover, ...]]:
+    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files of its folder that are not read.
+
+    Raises: InputError for a table without s, p and o, or that cannot be read.
+    """
+    files, passed_over = table_files(source)
+    ranges: list[list[tuple[TableFile, int]]] = []
+    full = width
+    for file, group, rows in row_groups(source.name, files):
+        if full >= width:
+            ranges.append([])
+            full = 0
+        ranges[-1].append((file, group))
+        full += rows
+    return [TableRange(source.name, scope, tuple(groups)) for groups in ranges], passed_over
+
+
+#: What one task reads.
+Range = ByteRange | TableRange
+
+
+def is_cut(source: object) -> bool:
+    """Whether ``source`` can be read in ranges: a file of lines, or a table of files."""
+    if isinstance(source, TableSource):
+        return source.kind in (TableKind.PARQUET, TableKind.DELTA)
+    return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
