@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo test setup lint test-slow test-differential test-graphframes peers bench clean
+.PHONY: demo demo-consistency test setup lint test-slow test-differential test-graphframes peers bench clean
 
 setup: $(VENV)/.installed
 
@@ -32,6 +32,17 @@ demo: setup
 	@echo; echo "== a batch with 12 planted contradictions: exit code 1, the culprits named"
 	$(SHIQ) check --store demo/kg --insert demo/faulty/insert.nt --report demo/report/; test $$? -eq 1
 	@echo; echo "Done. Open demo/report/report.html, or read demo/report/verdict.json; demo/faulty/culprits.nt says what was planted."
+
+# Somebody becomes inconsistent while a stream goes on, and is consistent again
+demo-consistency: setup
+	@mkdir -p demo
+	@printf '%s\n' 'Prefix(:=<urn:t#>)' 'Ontology(<urn:t>' 'SubClassOf(:Student :Person)' 'DisjointClasses(:Person :Publication)' ')' > demo/bob.ofn
+	@for e in '1 Student' '4 Publication' '5 Student' '12 Student'; do set -- $$e; printf '{"t": %s, "triples": ["<urn:t#bob> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#%s> ."]}\n' $$1 $$2; done > demo/bob.jsonl
+	@echo "== how the ontology is watched"
+	$(SHIQ) stream plan --tbox demo/bob.ofn
+	@echo; echo "== Bob is a student at 1 and 5, a publication at 4; windows hold three points. A conflict opens at 5 and closes after 6"
+	$(SHIQ) stream consistency --tbox demo/bob.ofn --source demo/bob.jsonl --window 2 --out demo/rows.jsonl --verdicts demo/verdicts.jsonl; test $$? -eq 1
+	@cat demo/rows.jsonl demo/verdicts.jsonl
 
 lint: setup
 	$(BIN)/ruff check .

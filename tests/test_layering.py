@@ -79,6 +79,7 @@ BY_NAME = {
     "jobs.store.upkeep": ("jobs.store.abox",),
     "shiq.__main__": ("jobs.cli",),
     "jobs.cli": ("jobs.commands",),
+    "jobs.commands.stream": ("jobs.commands.stream",),
     "jobs.evaluation.evaluate.run": ("jobs.evaluation.evaluate.worker",),
 }
 

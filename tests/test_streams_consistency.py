@@ -241,3 +241,54 @@ def test_many_triples_in_one_event_and_a_hub() -> None:
     hub = [f"<{T}hub> {role} <{T}x{n}> ." for n in range(100_000)]
     result = check_stream(plan(BOB, 5), [event(0, *hub), event(1, isa("hub", "Student"))])
     assert (result.exit_code, result.statistics["tuples"]) == (0, 200_001)
+
+
+# --- the command line ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def onto(tmp_path: Path) -> str:
+    from shiq.functional.writer import ontology_text
+
+    (tmp_path / "onto.ofn").write_text(ontology_text(AXIOMS, ()))
+    return str(tmp_path / "onto.ofn")
+
+
+def ran(*arguments: str) -> int:
+    from jobs.cli import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(["stream", *arguments])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_command_plan(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "0", "--json", str(tmp_path / "p.json")) == 0
+    assert "closure      2; 1 root" in capsys.readouterr().out
+    told = json.loads((tmp_path / "p.json").read_text())
+    assert (told["closure"], told["lanes"], told["groups"]) == (2, 1, [[[T + "Person", T + "Publication"]]])
+    assert [bolt["conjunctions"] for bolt in told["bolts"]] == [0, 1]
+    assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "7") == 2
+
+
+def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = lines(tmp_path / "e.jsonl", *STREAM)
+    out, runs, rejects = (str(tmp_path / name) for name in ("rows.jsonl", "runs.jsonl", "rejects.jsonl"))
+    common = ("consistency", "--tbox", onto, "--window", "2", "--from", "0", "--to", "9")
+    code = ran(*common, "--source", source, "--out", out, "--verdicts", runs, "--rejects", rejects)
+    assert (code, len(read(Path(runs))), read(Path(rejects))) == (1, 3, [])
+    assert [(row["individual"], row["from"], row["to"]) for row in read(Path(out))] == [(T + "bob", 5, 6)]
+    assert "5 to 6: 1 individual" in capsys.readouterr().out
+    assert ran(*common, "--source", source, "-q") == 1
+    assert json.loads(capsys.readouterr().out)["individual"] == T + "bob"
+    assert ran(*common, "--source", lines(tmp_path / "f.jsonl", STREAM[0], "{"), "--rejects", rejects, "--json", "-") == 3
+    assert json.loads(capsys.readouterr().out)["verdict"] == "undetermined"
+    assert [(row["kind"], row["line"], row["text"]) for row in read(Path(rejects))] == [("malformed", 2, "{")]
+    assert ran(*common, "--source", lines(tmp_path / "g.jsonl"), "-q") == 0
+    assert ran(*common, "--source", lines(tmp_path / "h.jsonl", "no event"), "-q") == 4
+    assert ran(*common, "--source", str(tmp_path / "missing"), "-q") == 4

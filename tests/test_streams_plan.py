@@ -11,6 +11,7 @@ from shiq import model as owl
 from shiq.errors import UsageError
 from streams.consistency import plan
 from streams.consistency.cost import cuts
+from streams.consistency.topology import bolts
 
 
 def name(word: str) -> owl.Class:
@@ -107,7 +108,8 @@ def test_npd(data_path: Path) -> None:
     assert (len(found.negative), len(found.roots), found.closure, found.lanes) == (49, 49, 35467, 1)
     assert sizes(found.groups) == [28, 13, 4, 3, 1]
     expected = [[0, 699], [753, 176], [1614, 35], [2024, 7], [10945, 1], [35467, 0]]
-    assert [ltm(source, (n,)) for n in range(6)] == expected
+    pipelines = [bolts(found.view, found.grouped, (n,)) for n in range(6)]
+    assert [[bolt.conjunctions for bolt in pipeline] for pipeline in pipelines] == expected
 
 
 def test_the_role_step() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiq.errors import UsageError
+from shiq.errors import InputError, UsageError
 from shiq.rdf import read_assertions
 from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
 from streams.consistency.events import Intake, one_name, static_columns
@@ -243,6 +243,9 @@ class Watch:
     def finish(self) -> StreamResult:
         """Decides the rest, and says what is known."""
         self.flush()
+        if self.clock.newest is None and self.rejects.counts:
+            why = self.rejects.leftovers()[0].message
+            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
         first = self._first if self.start is None else self.start
         last = self.clock.newest if self.end is None else self.end
         begun = perf_counter()

@@ -172,8 +172,9 @@ class _Said:
             return self._data(iri, rows[is_literal])
         if iri in signature.annotation_properties or iri in _ANNOTATIONS:
             return []
-        self._refuse(rows[is_literal], f"<{iri}> has no literals as values")
-        rows = rows[~is_literal]
+        if iri == _TYPE or iri in signature.object_properties:
+            self._refuse(rows[is_literal], f"<{iri}> has no literals as values")
+            rows = rows[~is_literal]
         if iri == _TYPE:
             return [part for number in np.unique(self.value[rows]).tolist() for part in self._class(number, rows)]
         if iri in signature.object_properties:

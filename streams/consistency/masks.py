@@ -42,7 +42,7 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """``labels``: those that can be in a conflict, sorted; a code is an individual's number × their number + a label's number.
+    """``labels``: those that can be in a conflict, sorted; a code is an individual's number with a label's behind it.
     ``pairs`` are the sides of roots of one and two labels, ``wide_sides`` of the others, ``wide``."""
 
     view: View
@@ -50,6 +50,17 @@ class Masks:
     pairs: Sides
     wide_sides: Sides
     wide: tuple[Negative, ...]
+
+    @cached_property
+    def _width(self) -> int:
+        return len(self.labels).bit_length()
+
+    def code(self, key: Ints, label: Ints) -> Ints:
+        return key << self._width | label
+
+    def split(self, code: Ints) -> tuple[Ints, Ints]:
+        """The individuals and labels of codes."""
+        return code >> self._width, code & (1 << self._width) - 1
 
     @cached_property
     def numbers(self) -> dict[str, int]:

@@ -63,22 +63,34 @@ def joined(parts: Sequence[Spans]) -> Spans:
     code, start, end = (np.concatenate(columns) for columns in zip(*parts))
     if not len(code):
         return no_spans()
-    order = np.lexsort((start, code))
+    order = _order(code, start)
     code, start, end = code[order], start[order], end[order]
     begins = np.empty(len(code), bool)
     begins[0] = True
     np.not_equal(code[1:], code[:-1], out=begins[1:])
-    begins[1:] |= start[1:] - 1 > _highest(begins, end)[:-1]
+    # Beyond the last start it does not matter where a span ends.
+    begins[1:] |= start[1:] - 1 > _highest(begins, np.minimum(end, start.max()))[:-1]
     first = np.flatnonzero(begins)
     return Spans(code[first], start[first], np.maximum.reduceat(end, first))
 
 
+def _order(code: Ints, start: Ints) -> Ints:
+    """What sorts by code and start. The parts of what is joined are sorted, which a stable sort makes use of."""
+    low, width = int(start.min()), int(start.max() - start.min()).bit_length()
+    if int(code.max()).bit_length() + width < 64:
+        return np.argsort(code << width | (start - low), kind="stable")
+    return np.lexsort((start, code))
+
+
 def _highest(begins: Flags, end: Ints) -> Ints:
     """The greatest end so far in each group; ``begins``: where groups begin."""
+    low, group = int(end.min()), np.cumsum(begins, dtype=np.int64)
+    wide = int(end.max()) - low + 1
+    if int(group[-1]) * wide < 1 << 62:
+        above = group * wide - low
+        return np.maximum.accumulate(above + end) - above
     values, ranks = np.unique(end, return_inverse=True)
-    group = (np.cumsum(begins) - 1) * len(values)
-    highest: Ints = values[np.maximum.accumulate(group + ranks) - group]
-    return highest
+    return values[_highest(begins, ranks)]
 
 
 def runs(sorted_values: Ints) -> Ints:

@@ -31,13 +31,13 @@ class Partition:
     def take(self, key: Ints, label: Ints, time: Ints) -> None:
         """Takes the assertions of a batch, in any order."""
         self._feed(key, label, time, ends(time, self.window))
-        self._add(live(key * len(self.masks.labels) + label, time, self.window))
+        self._add(live(self.masks.code(key, label), time, self.window))
 
     def take_static(self, key: Ints, label: Ints) -> None:
         """Takes what is live at all times."""
         begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
         self._feed(key, label, begin, end)
-        self._add(Spans(key * len(self.masks.labels) + label, begin, end))
+        self._add(Spans(self.masks.code(key, label), begin, end))
 
     def _feed(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         self.strategy.take(key, label, start, end)
@@ -72,7 +72,7 @@ class Partition:
     def _violations(self, spans: Spans) -> Violations:
         if not len(spans.code):
             return together([])
-        key, label = np.divmod(spans.code, len(self.masks.labels))
+        key, label = self.masks.split(spans.code)
         starts = runs(key)
         suspected = self.strategy.suspects(key, label, starts)
         return self.finder.find(spans.at(np.repeat(suspected, np.diff(np.append(starts, len(key))))))
@@ -82,12 +82,12 @@ class Partition:
         return self._violations(self.spans)
 
     def keys(self) -> Ints:
-        return self.spans.code // len(self.masks.labels)
+        return self.masks.split(self.spans.code)[0]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Gives the individuals new numbers, in the same order."""
-        key, label = np.divmod(self.spans.code, len(self.masks.labels))
+        key, label = self.masks.split(self.spans.code)
         old = np.fromiter(numbers, np.int64, len(numbers))
         new = np.fromiter(numbers.values(), np.int64, len(numbers))
-        self.spans = self.spans._replace(code=new[np.searchsorted(old, key)] * len(self.masks.labels) + label)
+        self.spans = self.spans._replace(code=self.masks.code(new[np.searchsorted(old, key)], label))
         self.strategy.renumber(numbers)

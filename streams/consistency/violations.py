@@ -52,7 +52,7 @@ class Finder:
 
     def find(self, spans: Spans) -> Violations:
         """All violations within ``spans``, all that is live of some individuals: maximal spans of minimal conflicts."""
-        key, label = np.divmod(spans.code, len(self.masks.labels))
+        key, label = self.masks.split(spans.code)
         alone = self.masks.alone[label]
         own = Violations(key[alone], label[alone] * (len(self.masks.labels) + 1), spans.start[alone], spans.end[alone])
         rest = spans.at(~alone)
@@ -61,7 +61,7 @@ class Finder:
 
     def _of_pairs(self, spans: Spans) -> Iterator[Violations]:
         number = len(self.masks.labels)
-        key, label = np.divmod(spans.code, number)
+        key, label = self.masks.split(spans.code)
         starts = runs(key)
         if not len(starts):
             return
@@ -85,7 +85,7 @@ class Finder:
 
     def _of_rules(self, spans: Spans) -> Violations:
         """Those that roots of three and more labels make, individual by individual; such roots are few."""
-        key, label = np.divmod(spans.code, len(self.masks.labels))
+        key, label = self.masks.split(spans.code)
         rows: list[tuple[int, int, int, int]] = []
         for low, high in zip(starts := runs(key).tolist(), [*starts[1:], len(key)]):
             live: dict[int, list[tuple[int, int]]] = {}

@@ -1,0 +1,20 @@
+"""``shiq stream``: a file a command."""
+
+from __future__ import annotations
+
+import click
+
+from jobs.commands.options import Commands
+
+#: Where each command is; only the one that is asked for is imported.
+COMMANDS = {"plan": "jobs.commands.stream.plan", "consistency": "jobs.commands.stream.consistency"}
+
+
+@click.group(cls=Commands, modules=COMMANDS)
+def stream() -> None:
+    """Streams of events against an ontology (docs/STREAMS.md).
+
+    \b
+    Which individuals contradict the ontology, and from when to when?  shiq stream consistency
+    How is it watched, at which cost, and what is left out?            shiq stream plan
+    """

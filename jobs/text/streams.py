@@ -1,0 +1,50 @@
+"""Streams: how they are watched, and what was found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from jobs.text.results import SHOWN, leftovers_text, safe
+from shiq.amounts import count
+from streams.consistency.embedded import StreamResult
+from streams.consistency.plan import Plan
+
+
+def plan_text(plan: Plan, *, verbose: bool = False) -> str:
+    """What `shiq stream plan` prints."""
+    sizes = " / ".join(str(len(group)) for group in plan.groups) or "none"
+    lines = [
+        f"inclusions   {len(plan.positive):,} positive, {len(plan.negative):,} negative, {len(plan.horn):,} Horn rules",
+        f"closure      {plan.closure:,}; {count(len(plan.roots), 'root')}, {count(plan.lanes, 'lane')} of 64",
+        f"groups       {sizes} ({plan.grouping})",
+    ]
+    for number, bolt in enumerate(plan.bolts, 1):
+        lines.append(
+            f"bolt {number:<8}{count(bolt.groups, 'group')}: {count(bolt.conjunctions, 'conjunction')}, "
+            f"{count(bolt.inferences, 'inference')}, {bolt.expected_evaluations:,.0f} evaluations expected"
+        )
+    if plan.unsatisfiable:
+        lines.append(f"cannot have members: {_some(plan.unsatisfiable, verbose)}")
+    return "\n".join(lines + leftovers_text(plan.leftovers, (), verbose=verbose))
+
+
+def stream_text(result: StreamResult, plan: Plan, allowed: Collection[str], *, verbose: bool = False) -> str:
+    """What `shiq stream consistency` prints: the verdict, when it is inconsistent, what was left out, figures."""
+    figures = result.statistics
+    lines = [result.verdict.value.upper()]
+    wrong = [run for run in result.verdicts if run["verdict"] == "inconsistent"]
+    for run in wrong if verbose else wrong[:SHOWN]:
+        lines.append(f"  {run['from']} to {run['to']}: {count(run['individuals'], 'individual')}")
+    if not verbose and len(wrong) > SHOWN:
+        lines.append(f"  … {len(wrong) - SHOWN:,} more runs: --verdicts FILE writes them.")
+    lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
+    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in figures["seconds"].items())
+    told = [count(figures["events"], "event"), count(figures["triples"], "triple"), count(len(result.spans), "row")]
+    told += [f"{figures[name]:,} {name}" for name in ("duplicates", "outside") if figures[name]]
+    return "\n".join([*lines, "", f"{', '.join(told)}; {plan.strategy}, window {plan.window}; {spent}"])
+
+
+def _some(names: Sequence[str], verbose: bool) -> str:
+    shown = names if verbose else names[:SHOWN]
+    more = f", and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+    return safe(", ".join(shown)) + more
