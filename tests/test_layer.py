@@ -66,7 +66,7 @@ def on_top(seed: int, decider: Decider, folder: Path | None = None) -> list[tupl
     kb, dice = random_kb(seed), random.Random(seed)
     if folder is None:
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    elif index(kb.tbox, abox_of(kb.abox), folder).verdict is Verdict.CONSISTENT:
+    elif index(kb.tbox, abox_of(kb.abox), folder, max_conflicts=0).verdict is Verdict.CONSISTENT:
         base = LocalKnowledgeBase.from_store(open_stored(folder))
     else:
         return []

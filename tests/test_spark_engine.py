@@ -364,7 +364,7 @@ def less_of(seed: int) -> tuple[RandomKB, list[Assertion]]:
 def patched_less(seed: int, path: Path) -> bool:
     """What a task makes of rows, some of them deletions, is what `local` says of them; False for an inconsistent base."""
     kb, deletions = less_of(seed)
-    if index(kb.tbox, abox_of(kb.abox), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
+    if index(kb.tbox, abox_of(kb.abox), path, max_conflicts=0, **_SETTINGS).verdict is not Verdict.CONSISTENT:
         return False
     with open_opened(path) as store:
         plan = Plan(StoreKey(str(path), store.manifest), "", ((), (), ()), (), Asking("own", "1g", None), "model", True)
@@ -510,7 +510,7 @@ def test_spark_patches_random_knowledge_bases(spark: SparkSession, tmp_path: Pat
     try:
         for seed in seeds:
             kb = random_kb(seed)
-            if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), **_SETTINGS).verdict is Verdict.CONSISTENT:
+            if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), max_conflicts=0, **_SETTINGS).verdict is Verdict.CONSISTENT:
                 found = same_answers(tmp_path / str(seed), kb.insertions, ("spark", "local", "memory"), "model")
                 used += bool(found[0].statistics.insertions)
     finally:
@@ -525,7 +525,7 @@ def test_spark_patches_random_deletions(spark: SparkSession, tmp_path: Path, see
     used: Counter[str] = Counter()
     for seed in seeds:
         kb, deletions = less_of(seed)
-        if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), **_SETTINGS).verdict is Verdict.CONSISTENT:
+        if index(kb.tbox, abox_of(kb.abox), tmp_path / str(seed), max_conflicts=0, **_SETTINGS).verdict is Verdict.CONSISTENT:
             found, _ = same_answers(tmp_path / str(seed), kb.insertions, ("spark", "local"), "auto", deletions)
             void = abox_of(deletions).complex
             assert (found.evidence.criterion, len(found.evidence.notes)) == (("clausal", 1) if void else ("model", 0))
