@@ -21,7 +21,7 @@ from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.modules.add_set import Closure, kept_assertions
 from abox_ops.modules.add_set_columns import Found
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from abox_ops.modules.named import NamedModules
 from abox_ops.patch.columns import Patch
 from shiq import model as owl
@@ -288,7 +288,7 @@ class LocalAddSet:
             elements.union_all(terms)
         name = {e: terms[0] for e, terms in members.items()}
         roles = self.calculus.roles
-        kept = Kept({})
+        kept = KeptAssertions({})
         kept.edges = {
             (name[a], roles[r], name[b]) for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
         }

@@ -6,7 +6,7 @@ The rest is SHIQ(D) with chains, and takes the passes of every other TBox, `simp
 Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
 
 Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those are kept out by Q ⊒ C ⊓ Named;
-as a value r_i(x, z) of a key, z would count though it is blank. Then the question is put in two forms (`Question.weaker`).
+as a value r_i(x, z) of a key, z would count though it is blank. Then the question is put in two forms (`OutsideQuestion.weaker`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 
 
 @dataclass(frozen=True)
-class Question:
+class OutsideQuestion:
     """``weaker``: the axioms without the keys that blank nodes may be values of, where there are some: if these are
     inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are consistent so is it."""
 
@@ -54,7 +54,7 @@ class Question:
     weaker: tuple[owl.Axiom, ...] | None = None
 
 
-def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> Question:
+def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
     """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of OWL 2 DL, `UsageError` for what
     cannot be said."""
     return _Writer(axioms).question(assertions)
@@ -102,7 +102,7 @@ class _Writer:
                 f"(OWL 2 DL, section 11.2): {_text(axiom)}"
             )
 
-    def question(self, assertions: Iterable[owl.Assertion]) -> Question:
+    def question(self, assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
         said: dict[owl.Assertion, None] = {}
         definitions: dict[owl.SubClassOf, None] = {}
         individuals: dict[str, None] = {}
@@ -128,7 +128,7 @@ class _Writer:
         doubtful = [key for key in self.keys if are_blank and key.object_properties]
         sure = [key for key in self.keys if key not in doubtful]
         weaker = tuple(self._written([*definitions], sure, named_only=are_blank)) if doubtful else None
-        return Question(tuple(self._written([*definitions], self.keys, named_only=are_blank)), tuple(said), weaker)
+        return OutsideQuestion(tuple(self._written([*definitions], self.keys, named_only=are_blank)), tuple(said), weaker)
 
     def _written(self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool) -> list[owl.Axiom]:
         inside = [*self.inside, *definitions]

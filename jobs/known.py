@@ -16,7 +16,7 @@ from typing import Any, Final
 from jobs.files import json_text, write_whole
 from jobs.tables import day_of, only, read_tables
 from shiq.errors import UsageError
-from shiq.known import Entry, Known
+from shiq.known import KnownEntry, KnownLeftovers
 from shiq.verdict import KINDS, Leftover, blocks
 
 _OF_ENTRY: Final = ("kind", "term", "pattern", "owner", "reason", "expires")
@@ -28,22 +28,22 @@ def today() -> date:
     return datetime.now(timezone.utc).date()
 
 
-def read_known(file: Path, day: date | None = None) -> Known:
+def read_known(file: Path, day: date | None = None) -> KnownLeftovers:
     """The known leftovers in a TOML or JSON file, as of ``day``. Raises: InputError where the file cannot be read, UsageError
     where it says something that is not known."""
     return known_of(read_tables(file, "docs/EVIDENCE.md")[0], day or today(), str(file))
 
 
-def known_of(found: Mapping[str, Any], day: date, source: str = "known") -> Known:
+def known_of(found: Mapping[str, Any], day: date, source: str = "known") -> KnownLeftovers:
     """The known leftovers that ``found`` says. Raises: UsageError."""
     only(source, found, ("known",))
     entries = found.get("known", [])
     if not isinstance(entries, list):
         raise UsageError(f"{source}: known is a list of tables", "Write [[known]], and the keys of each below.")
-    return Known(tuple(_entry(f"{source}: known {i}", entry) for i, entry in enumerate(entries, 1)), day)
+    return KnownLeftovers(tuple(_entry(f"{source}: known {i}", entry) for i, entry in enumerate(entries, 1)), day)
 
 
-def _entry(place: str, found: object) -> Entry:
+def _entry(place: str, found: object) -> KnownEntry:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[known]], and its keys below.")
     only(place, found, _OF_ENTRY)
@@ -58,19 +58,19 @@ def _entry(place: str, found: object) -> Entry:
     named = [name for name in ("term", "pattern") if found.get(name)]
     if len(named) != 1:
         raise UsageError(f"{place}: names {' and '.join(named) or 'nothing'}", "Name a term or a pattern.")
-    return Entry(**texts, expires=day_of(place, found["expires"]))
+    return KnownEntry(**texts, expires=day_of(place, found["expires"]))
 
 
 def draft(
-    leftovers: Iterable[Leftover], before: Known, owner: str, allowed: Collection[str], fail_on: Collection[str]
-) -> tuple[Entry, ...]:
+    leftovers: Iterable[Leftover], before: KnownLeftovers, owner: str, allowed: Collection[str], fail_on: Collection[str]
+) -> tuple[KnownEntry, ...]:
     """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers`` that stands in the way."""
     ends = before.today + _DRAFTED
     new = dict.fromkeys((x.kind, x.term) for x in leftovers if blocks(x, allowed, fail_on))
-    return (*before.entries, *(Entry(kind, owner, ends, term) for kind, term in sorted(new)))
+    return (*before.entries, *(KnownEntry(kind, owner, ends, term) for kind, term in sorted(new)))
 
 
-def write_known(file: Path, entries: Iterable[Entry]) -> None:
+def write_known(file: Path, entries: Iterable[KnownEntry]) -> None:
     """Writes the file that says ``entries``: TOML, or JSON by its name. Raises: InputError."""
     tables = [
         {name: str(value) for name in _OF_ENTRY if (value := getattr(x, name)) or name in ("owner", "reason")} for x in entries

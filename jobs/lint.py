@@ -11,7 +11,7 @@ from jobs.checking.certifying import impossible_classes
 from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, empty_tbox, is_outside, vocabulary_of
 from jobs.checking.options import Options
 from jobs.checking.outside import Ahead, ahead
-from shiq.known import Known
+from shiq.known import KnownLeftovers
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, blocks, known_counts
 from simplify import simplify
@@ -90,7 +90,7 @@ def lint(
     *,
     allow: Collection[str] = (),
     fail_on: Collection[str] = (),
-    known: Known | None = None,
+    known: KnownLeftovers | None = None,
     classes: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
@@ -117,7 +117,7 @@ def lint(
         vocabulary = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
     if classes:
         leftovers += impossible_classes(simplify(read.tbox).clauses, options)
-    marked = (known or Known()).marked(leftovers)
+    marked = (known or KnownLeftovers()).marked(leftovers)
     found = Ahead(marked)
     if any(map(is_outside, marked)):
         found = ahead(read.tbox.axioms, marked, vocabulary, options)

@@ -33,7 +33,7 @@ _MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """``target``: the file, relative to the catalog's folder, as the catalog has it; ``sha256``: of its bytes, "" for any."""
 
     target: str
@@ -46,7 +46,7 @@ class Catalog:
 
     name: str
     folder: Path
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, CatalogEntry] = field(default_factory=dict)
     rewrites: tuple[tuple[str, str], ...] = ()
 
     def find(self, iri: str) -> Path | None:
@@ -59,10 +59,10 @@ class Catalog:
             begin = next(((start, path) for start, path in self.rewrites if iri.startswith(start)), None)
             if begin is None:
                 return None
-            entry = Entry(begin[1] + iri[len(begin[0]) :])
+            entry = CatalogEntry(begin[1] + iri[len(begin[0]) :])
         return self._checked(iri, entry)
 
-    def _checked(self, iri: str, entry: Entry) -> Path:
+    def _checked(self, iri: str, entry: CatalogEntry) -> Path:
         path = self._path(iri, entry.target)
         try:
             if not path.is_file():
@@ -142,11 +142,11 @@ def _json(name: str, folder: Path, data: bytes) -> Catalog:
     return Catalog(name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()})
 
 
-def _entry(name: str, iri: str, value: Any, remedy: str) -> Entry:
+def _entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
     if isinstance(value, str):
-        return Entry(value)
+        return CatalogEntry(value)
     if isinstance(value, dict) and isinstance(value.get("file"), str) and value.keys() <= {"file", "sha256"}:
-        return Entry(value["file"], _hash(name, value.get("sha256", "")))
+        return CatalogEntry(value["file"], _hash(name, value.get("sha256", "")))
     raise InputError(f"the catalog {name} says of {iri!r} what is not understood: {value!r}", remedy)
 
 
@@ -157,7 +157,7 @@ def _hash(name: str, text: object) -> str:
 
 
 def _xml(name: str, folder: Path, data: bytes) -> Catalog:
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CatalogEntry] = {}
     rewrites: list[tuple[str, str]] = []
     bases = [""]
     parser = expat.ParserCreate(namespace_separator=" ")
@@ -178,7 +178,7 @@ def _xml(name: str, folder: Path, data: bytes) -> Catalog:
                 key, target = attributes.get("name" if kind == "uri" else "systemId"), attributes.get("uri")
                 if key is None or target is None:
                     raise InputError(f"the catalog {name}, line {parser.CurrentLineNumber}: {kind} needs two attributes", "")
-                entries.setdefault(key, Entry(_joined(bases[-1], target), _hash(name, hashes[0] if hashes else "")))
+                entries.setdefault(key, CatalogEntry(_joined(bases[-1], target), _hash(name, hashes[0] if hashes else "")))
             case "rewriteURI" | "rewriteSystem":
                 begin = attributes.get("uriStartString" if kind == "rewriteURI" else "systemIdStartString")
                 target = attributes.get("rewritePrefix")

@@ -19,7 +19,7 @@ from shiq.verdict import Leftover
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnownEntry:
     """That ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see `Leftover.term`), or about all terms of a
     ``pattern`` (with ``*``, ``?`` and ``[…]``, as for files), up to and including the day ``expires``."""
 
@@ -35,10 +35,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownLeftovers:
     """Entries, as of ``today``."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[KnownEntry, ...] = ()
     today: date = field(default_factory=date.today)
 
     def marked(self, leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
@@ -51,23 +51,23 @@ class Known:
             return leftover
         return replace(leftover, known=str(last)) if last.expires >= self.today else replace(leftover, lapsed=str(last))
 
-    def _covering(self, leftover: Leftover) -> Iterator[Entry]:
+    def _covering(self, leftover: Leftover) -> Iterator[KnownEntry]:
         yield from self._by_term.get((leftover.kind, leftover.term), ())
         for entry in self._by_pattern.get(leftover.kind, ()):
             if fnmatchcase(leftover.term, entry.pattern):
                 yield entry
 
     @cached_property
-    def _by_term(self) -> dict[tuple[str, str], list[Entry]]:
-        found: dict[tuple[str, str], list[Entry]] = {}
+    def _by_term(self) -> dict[tuple[str, str], list[KnownEntry]]:
+        found: dict[tuple[str, str], list[KnownEntry]] = {}
         for entry in self.entries:
             if entry.term:
                 found.setdefault((entry.kind, entry.term), []).append(entry)
         return found
 
     @cached_property
-    def _by_pattern(self) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _by_pattern(self) -> dict[str, list[KnownEntry]]:
+        found: dict[str, list[KnownEntry]] = {}
         for entry in self.entries:
             if entry.pattern:
                 found.setdefault(entry.kind, []).append(entry)

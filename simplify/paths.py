@@ -36,7 +36,7 @@ class Irregular(Exception):
 
 
 @dataclass(frozen=True)
-class Automaton:
+class WordAutomaton:
     """States 0 … n-1, 0 to begin with; no ε."""
 
     size: int
@@ -63,14 +63,14 @@ class RolePaths:
         for word, sup in rules:
             self._rules[self.name(sup)].add(tuple(map(self.name, word)))
             self._rules[self.name(sup.inverse)].add(tuple(self.name(r.inverse) for r in reversed(word)))
-        self._known: dict[Role, Automaton] = {}
+        self._known: dict[Role, WordAutomaton] = {}
         self._begun: list[Role] = []
 
     def name(self, role: Role) -> Role:
         """One of the roles that are equivalent to ``role``, the same for all of them."""
         return min(self.roles.superroles(role) & self.roles.subroles(role))
 
-    def automaton(self, role: Role) -> Automaton:
+    def automaton(self, role: Role) -> WordAutomaton:
         """B_S for S = ``role``. Raises Irregular."""
         name = self.name(role)
         if name not in self._known:
@@ -82,7 +82,7 @@ class RolePaths:
             self._begun.pop()
         return self._known[name]
 
-    def _built(self, name: Role) -> Automaton:
+    def _built(self, name: Role) -> WordAutomaton:
         steps: _Steps = {(0, name, 1)}
         size = 2
 
@@ -122,7 +122,7 @@ class RolePaths:
                 )
         return self._reduced(_without_empty_steps(steps, size, {1}))
 
-    def _reduced(self, automaton: Automaton) -> Automaton:
+    def _reduced(self, automaton: WordAutomaton) -> WordAutomaton:
         """The same words, with states of the same future as one, and letters below others between the same states left out."""
         found = automaton
         while True:
@@ -131,7 +131,7 @@ class RolePaths:
                 return smaller
             found = smaller
 
-    def _without_lesser_letters(self, automaton: Automaton) -> Automaton:
+    def _without_lesser_letters(self, automaton: WordAutomaton) -> WordAutomaton:
         between: dict[tuple[int, int], set[Role]] = defaultdict(set)
         for p, r, q in automaton.steps:
             between[p, q].add(self.name(r))
@@ -167,7 +167,7 @@ def eliminate_paths(inclusions: Sequence[Inclusion], context: Context, paths: Ro
     return result
 
 
-def _without_empty_steps(steps: _Steps, size: int, finals: set[int]) -> Automaton:
+def _without_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutomaton:
     forward: dict[int, list[int]] = defaultdict(list)
     told: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in steps:
@@ -187,10 +187,10 @@ def _without_empty_steps(steps: _Steps, size: int, finals: set[int]) -> Automato
         found.update((state, role, q) for p in reached for role, q in told[p])
         if reached & finals:
             ends.add(state)
-    return Automaton(size, frozenset(found), frozenset(ends))
+    return WordAutomaton(size, frozenset(found), frozenset(ends))
 
 
-def _trimmed(automaton: Automaton) -> Automaton:
+def _trimmed(automaton: WordAutomaton) -> WordAutomaton:
     """Without states that no word passes."""
     after, before = defaultdict(set), defaultdict(set)
     for p, _, q in automaton.steps:
@@ -210,7 +210,7 @@ def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
     return found
 
 
-def _merged(automaton: Automaton) -> Automaton:
+def _merged(automaton: WordAutomaton) -> WordAutomaton:
     """States from which the same words lead to an end become one, as far as partition refinement sees it."""
     steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in automaton.steps:
@@ -225,7 +225,7 @@ def _merged(automaton: Automaton) -> Automaton:
     return _renumbered(automaton, block)
 
 
-def _renumbered(automaton: Automaton, number: Mapping[int, int]) -> Automaton:
+def _renumbered(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
     """With states numbered anew (0 stays 0); steps of states without a number are left out."""
     steps = frozenset((number[p], role, number[q]) for p, role, q in automaton.steps if p in number and q in number)
-    return Automaton(len(set(number.values())), steps, frozenset(number[f] for f in automaton.finals if f in number))
+    return WordAutomaton(len(set(number.values())), steps, frozenset(number[f] for f in automaton.finals if f in number))

@@ -15,7 +15,7 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
-from abox_ops.modules.components import Kept, modules
+from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
 from abox_ops.published.parts import m_part, u_part
 from abox_ops.published.remedy import Remedy, remedies
@@ -240,7 +240,7 @@ def test_normal_form_of_assertions() -> None:
 
 def test_modules_are_components_of_the_role_assertions() -> None:
     r = Role("urn:r")
-    kept = Kept({"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {("a", r, "b")}, different={("a", "b"), ("a", "c")})
+    kept = KeptAssertions({"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {("a", r, "b")}, different={("a", "b"), ("a", "c")})
     found = modules(kept)
     assert [m.elements for m in found] == [(("a",), ("b",)), (("c",),)]
     assert found[0].module.edges == ((0, r, 1),)

@@ -29,12 +29,12 @@ from jobs.evaluation.evaluate.run import Settings, evaluate
 from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
 from jobs.evaluation.peers import install
 from jobs.evaluation.peers.documents import assertion, write_document
-from jobs.evaluation.peers.drivers import Question, command, told
+from jobs.evaluation.peers.drivers import PeerQuestion, command, told
 from jobs.files import write_whole
 from jobs.pages import STYLE
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
-from shiq.reasoner.installed import PEERS, Absent, Found, find
+from shiq.reasoner.installed import PEERS, Absent, InstalledPeer, find
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
@@ -214,8 +214,8 @@ def ran(out: str, code: int = 0, err: str = "") -> Metered:
     return Metered(code, False, out, err, 2.0, 1.0, 50.0)
 
 
-JAVA = Found(PEERS["pellet"], "java", "x.jar")
-KONCLUDE = Found(PEERS["konclude"], "Konclude")
+JAVA = InstalledPeer(PEERS["pellet"], "java", "x.jar")
+KONCLUDE = InstalledPeer(PEERS["konclude"], "Konclude")
 SAID = """peer stage=start seconds=0.1 cpu=0.2
 peer stage=load seconds=1.5 cpu=1.6 tbox=3 assertions=200 unread=1
 peer stage=first-check seconds=0.5 cpu=0.6 consistent=true
@@ -254,7 +254,7 @@ def test_konclude_calls_a_missing_file_consistent_and_is_not_believed() -> None:
 
 
 def test_commands(tmp_path: Path) -> None:
-    question = Question(tmp_path / "t.owl", tmp_path / "b.nt", tmp_path / "i.nt", tmp_path / "d.ofn")
+    question = PeerQuestion(tmp_path / "t.owl", tmp_path / "b.nt", tmp_path / "i.nt", tmp_path / "d.ofn")
     java = command(JAVA, question, "2g")
     assert java[0] == "java"
     assert "-Xmx2g" in java
@@ -423,7 +423,7 @@ def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_pa
         tbox, base, file, text = (tmp_path / n for n in ("t.owl", "base.nt", f"{batch}.nt", "d.ofn"))
         tbox.write_text(TBOX)
         left_out = write_document(text, read_ontology([str(tbox)]), (base, file))
-        ran = metered(command(found, Question(tbox, base, file, text), "512m"), 120, tmp_path / "run")
+        ran = metered(command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run")
         answer = told(found, ran)
         assert (answer.verdict, answer.trouble) == (verdict, "")
         assert left_out == unread

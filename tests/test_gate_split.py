@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from test_gate import BASE, PREFIX, TBOX, TYPE, a, run, t
 
-from jobs.gate import Gated, Sides, gate, write_sides
+from jobs.gate import GateAnswer, Sides, gate, write_sides
 from jobs.gate.smallest import smallest
 from jobs.text.gates import gated_text
 from shiq import check_insertions
@@ -39,22 +39,22 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kg"
 
 
-def split(store: Path, folder: Path, data: Sequence[str] | bytes, name: str = "batch.nt", **settings: Any) -> Gated:
+def split(store: Path, folder: Path, data: Sequence[str] | bytes, name: str = "batch.nt", **settings: Any) -> GateAnswer:
     file = folder / name
     file.write_bytes(data if isinstance(data, bytes) else "".join(f"{line}\n" for line in data).encode())
     with open_store(store) as session:
         return gate(session, [str(file)], mode="split", **{"reasoner": "own", **settings})
 
 
-def texts(gated: Gated) -> tuple[list[str], list[str]]:
+def texts(gated: GateAnswer) -> tuple[list[str], list[str]]:
     return [x.text for x in gated.accepted], [x.line.text for x in gated.set_aside]
 
 
-def bytes_of(gated: Gated) -> tuple[bytes, bytes]:
+def bytes_of(gated: GateAnswer) -> tuple[bytes, bytes]:
     return b"".join(x.raw for x in gated.accepted), b"".join(x.line.raw for x in gated.set_aside)
 
 
-def is_consistent(store: Path, gated: Gated, folder: Path) -> bool:
+def is_consistent(store: Path, gated: GateAnswer, folder: Path) -> bool:
     """Whether what was accepted is consistent with the base, from scratch."""
     files = [store.parent / "a.nt", folder / f"good{Path(gated.files[0]).suffix}"]
     files[1].write_bytes(bytes_of(gated)[0])
@@ -206,7 +206,7 @@ def test_no_room_for_what_a_check_reads(store: Path, tmp_path: Path, monkeypatch
 # --- what is not understood, or not decided ---------------------------------------------------------
 
 
-def reasons(gated: Gated) -> dict[str, str]:
+def reasons(gated: GateAnswer) -> dict[str, str]:
     return {x.line.text: x.kind for x in gated.set_aside}
 
 

@@ -58,7 +58,7 @@ from shiq.reasoner import jvm as jvm_module
 from shiq.reasoner import owlapi as owlapi_module
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.sending import Document
+from shiq.reasoner.sending import OntologyText
 from shiq.roles import Role, RoleBox
 from shiq.verdict import Verdict
 
@@ -252,7 +252,7 @@ def test_halving_asks_little(hermit: HermitReasoner, monkeypatch: pytest.MonkeyP
 def test_a_contradiction_of_hermit_with_itself_is_no_answer(hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inconsistent together, consistent one by one: that cannot be, so neither is believed of the last."""
 
-    def fickle(self: object, bases: object, question: Document) -> bool:
+    def fickle(self: object, bases: object, question: OntologyText) -> bool:
         return question.text.count("ClassAssertion") == 1
 
     monkeypatch.setattr(owlapi_module.OwlApi, "consistent", fickle)
@@ -307,9 +307,9 @@ def test_damaged_text_is_no_ontology(hermit: HermitReasoner, monkeypatch: pytest
     """Whatever becomes of the text on its way: without all axioms about all names there is no answer."""
     original = hermit_module.document
 
-    def damaged(values: Sequence[Axiom | Assertion]) -> Document:
+    def damaged(values: Sequence[Axiom | Assertion]) -> OntologyText:
         sent = original(values)
-        return Document(damage(sent.text), sent.axioms, sent.entities)  # type: ignore[operator]
+        return OntologyText(damage(sent.text), sent.axioms, sent.entities)  # type: ignore[operator]
 
     axioms, assertions = [SubClassOf(A, B), SubClassOf(C, D)], [*_is(A, a), *_is(C, a)]
     assert hermit.consistent(axioms, assertions).verdict is CONSISTENT

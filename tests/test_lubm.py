@@ -16,7 +16,7 @@ import pytest
 import rdflib
 from rdflib.compare import to_isomorphic
 
-from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.lubm.batch import BatchDealer
 from jobs.evaluation.lubm.department import Department
 from jobs.evaluation.lubm.faults import FORMS, Fault, Planting
 from jobs.evaluation.lubm.generate import departments, generate, plan
@@ -161,7 +161,7 @@ def planted(number: int, faults: int, seed: int) -> tuple[list[Department], list
     """Some departments, their batch, and the faults in it."""
     made = list(islice(departments(1, seed), number))
     planting = Planting(faults, number, random.Random(seed))
-    batch = Batch(random.Random(seed + 1))
+    batch = BatchDealer(random.Random(seed + 1))
     lines: list[str] = []
     all_faults: list[Fault] = []
     for department in made:

@@ -13,7 +13,7 @@ from abox_ops.counting.reference import _Count
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import Label, join
 from abox_ops.memory import MemoryKnowledgeBase
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.patch.reference import Patch
@@ -258,12 +258,12 @@ def _never(*_: Any) -> bool:
     return False
 
 
-def _assumptions_as_proof(patch: Patch) -> tuple[Kept, Kept]:
+def _assumptions_as_proof(patch: Patch) -> tuple[KeptAssertions, KeptAssertions]:
     asked, _ = _BOTH(patch)
     return asked, asked
 
 
-def _assumptions_not_asked(patch: Patch) -> tuple[Kept, Kept]:
+def _assumptions_not_asked(patch: Patch) -> tuple[KeptAssertions, KeptAssertions]:
     _, bare = _BOTH(patch)
     return bare, bare
 

@@ -12,7 +12,7 @@ import pytest
 
 from jobs.evaluation.lubm.generate import generate
 from jobs.nightly import arguments
-from jobs.spark.events import Cost, costs, table, total
+from jobs.spark.events import TaskCost, costs, table, total
 from shiq.check import check_insertions, index, open_store
 from shiq.errors import InputError
 from shiq.result import Result
@@ -85,7 +85,7 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
     log.write_text("\n".join(json.dumps(event, separators=(",", ":")) for event in events) + '\n{"Event":"cut')
     by_job = costs(log)
     assert (by_job[0].tasks, by_job[0].failed_tasks, by_job[1].tasks) == (2, 1, 1)
-    assert by_job[1] == Cost(1, 1, 0, 10, 2, 7, 6, 8, 9, 1, 100, 5)
+    assert by_job[1] == TaskCost(1, 1, 0, 10, 2, 7, 6, 8, 9, 1, 100, 5)
     assert total(tmp_path).input_bytes == 30
     assert table({"a": {"x": 1000}, "b": {"y": "z"}}).splitlines()[1].split() == ["x", "1,000"]
     (tmp_path / "none").mkdir()

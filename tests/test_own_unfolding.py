@@ -33,7 +33,7 @@ from shiq.model import (
 from shiq.reasoner.definitions import acyclic_definitions, existence_names
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import Compiled, OwnReasoner
+from shiq.reasoner.own import CompiledTBox, OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.unfolding import unfolding
 from shiq.roles import Role
@@ -73,7 +73,7 @@ def module_of(
 
 
 def unfolded(tbox: ClausalTBox, module: Module) -> Answer | None:
-    return Compiled(tbox).decide_unfolded(module, 20_000, None)
+    return CompiledTBox(tbox).decide_unfolded(module, 20_000, None)
 
 
 def verdict(tbox: ClausalTBox, module: Module) -> Verdict | None:
@@ -87,7 +87,7 @@ def compare(seeds: range) -> Counter[tuple[str, str]]:
     for seed in seeds:
         tbox, module = random_case(seed)
         expected = decide(Tables(tbox), module, 20_000, None).answer.verdict
-        compiled = Compiled(tbox)
+        compiled = CompiledTBox(tbox)
         answer = compiled.decide_unfolded(module, 20_000, None)
         if answer is not None:
             assert {answer.verdict, expected} != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed

@@ -17,7 +17,7 @@ import pytest
 from command_line import shiq
 
 from jobs.pages import escaped
-from jobs.reports.asked import Asked, completed
+from jobs.reports.asked import Request, completed
 from jobs.reports.html import page
 from jobs.reports.junit import junit
 from jobs.reports.markdown import markdown
@@ -242,7 +242,7 @@ def test_facts_are_found_where_they_stand(tmp_path: Path) -> None:
     files = [str(tmp_path / "a.nt.gz"), str(tmp_path / "b.nt")]
     inputs = (str(tmp_path / "t.ttl"), str(tmp_path / "base.nt"))
     result = check_insertions(*inputs, files, reasoner="own")
-    asked = Asked("check", {"tbox": inputs[:1], "abox": inputs[1:], "insertions": files})
+    asked = Request("check", {"tbox": inputs[:1], "abox": inputs[1:], "insertions": files})
     found = completed(result.to_dict(), asked)
     report = report_of(found)
     places = {

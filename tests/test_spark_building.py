@@ -23,7 +23,7 @@ from pyspark import cloudpickle
 
 from abox_ops.modules.decide import Decider
 from jobs.spark import worker
-from jobs.spark.building.build import Built, Settings, build
+from jobs.spark.building.build import BuildSettings, BuiltStore, build
 from jobs.spark.building.reading import Read
 from jobs.store import Certificate, Store, numbering, open_store
 from jobs.store.schema import ALWAYS, COMPLETION
@@ -137,12 +137,12 @@ TBOX = TBox(
 
 
 def built(
-    session: SparkSession, path: Path, ontology: Reading, sources: Sequence[object], settings: Settings
-) -> tuple[Store, Built]:
+    session: SparkSession, path: Path, ontology: Reading, sources: Sequence[object], settings: BuildSettings
+) -> tuple[Store, BuiltStore]:
     """The store as Spark builds it, and what the build knows of it."""
-    told: list[Built] = []
+    told: list[BuiltStore] = []
 
-    def certifying(found: Built) -> Certificate:
+    def certifying(found: BuiltStore) -> Certificate:
         told.append(found)
         return Certificate.now(verdict="undetermined", reasoner="own")
 
@@ -195,7 +195,7 @@ def assert_equal(ours: Store, theirs: Store) -> None:
     assert len(ours) == len(theirs)
 
 
-def assert_same_answer(found: Built, ontology: Reading, theirs: Embedded) -> None:
+def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -> None:
     """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has them."""
     certified = found.certified
     assert found.is_completed == (theirs.certificate is not None)
@@ -230,8 +230,8 @@ def compare(
     width: int,
     chunk_bytes: int = 2000,
     completes: bool = True,
-) -> tuple[Store, Built]:
-    settings = Settings(width=width, chunk_bytes=chunk_bytes, reasoner="own", completes=completes)
+) -> tuple[Store, BuiltStore]:
+    settings = BuildSettings(width=width, chunk_bytes=chunk_bytes, reasoner="own", completes=completes)
     ours, found = built(session, tmp_path / "spark", ontology, sources, settings)
     theirs = embedded(tmp_path / "local", ontology, sources, completes=completes)
     assert_equal(ours, theirs.store)
@@ -286,7 +286,7 @@ def test_nothing(tmp_path: Path) -> None:
 def test_more_than_one_task_may_hold_is_certified_by_ranges(tmp_path: Path) -> None:
     file = write(tmp_path / "a.nt", [ClassAssertion(Class("urn:Cat"), f"urn:{i}") for i in range(4)])
     for most, name in ((4, "kept"), (3, "not")):
-        settings = Settings(width=2, reasoner="own", most_completed=most)
+        settings = BuildSettings(width=2, reasoner="own", most_completed=most)
         store, found = built(HERE, tmp_path / name, read_ontology([TBOX]), [file], settings)
         assert store.is_completed == found.is_completed == (name == "kept")
         assert found.certified.verdicts == {"consistent": 4}
@@ -300,7 +300,7 @@ def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
     file = write(tmp_path / "a.nt", [ClassAssertion(c, f"urn:{k}") for k in range(16) for i, c in enumerate(names) if k >> i & 1])
     ontology, counts = read_ontology([TBox(tuple(axioms))]), []
     for share in (1.0, 0.5, 0.0):
-        settings = Settings(width=4, reasoner="own", completes=completes, audit=share)
+        settings = BuildSettings(width=4, reasoner="own", completes=completes, audit=share)
         _, found = built(HERE, tmp_path / "kg", ontology, [file], settings)
         asked = found.certified.drawn
         counts.append(len(asked.modules) if asked else 0)
@@ -320,7 +320,7 @@ def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) ->
         assertions += [ClassAssertion(Class("urn:Cat"), a) for a, _ in pairs]
         file = write(tmp_path / f"{size}.nt", assertions)
         session = Weighed()
-        settings = Settings(width=size // 4, chunk_bytes=file.stat().st_size // 2 + 1, reasoner="own")
+        settings = BuildSettings(width=size // 4, chunk_bytes=file.stat().st_size // 2 + 1, reasoner="own")
         store, _ = built(cast("SparkSession", session), tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
         assert len(store) == len(set(assertions))
         told.append(session.collected)
@@ -343,7 +343,7 @@ def test_the_clustered_numbering(seed: int, width: int, finish: int, tmp_path: P
     file = write(tmp_path / "a.nt", [ObjectPropertyAssertion(rng.choice(r[1:]), a, b) for a, b in pairs])
     for module, name, value in ((numbering, "RANGE", width), (numbering, "NEAR", 9)):
         monkeypatch.setattr(module, name, value)
-    settings = Settings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
+    settings = BuildSettings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
     ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
     assert_equal(ours, embedded(tmp_path / "local", ontology, [file]).store)
     assert ours.terms_of(ours.table("individuals").all()["node"]) != sorted(set(terms)), "it was clustered"
@@ -358,7 +358,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(numbering, "RANGE", 3)
     ontology, files = random_base(3, tmp_path)
     compare(spark, tmp_path, ontology, files, width=3, chunk_bytes=800)
-    again, _ = built(spark, tmp_path / "spark", ontology, files, Settings(width=3, reasoner="own"))
+    again, _ = built(spark, tmp_path / "spark", ontology, files, BuildSettings(width=3, reasoner="own"))
     assert again.snapshot == 2
     with open_store(tmp_path / "local") as theirs:
         assert_equal(again, theirs)
@@ -433,7 +433,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     prose.write_text("Once upon a time\nthere was a graph.\n")
     for file, words in ((broken, "broken gzip"), (prose, "not N-Triples"), (tmp_path / "none.nt", "does not exist")):
         with pytest.raises(InputError, match=words):
-            built(HERE, tmp_path / "kg", ontology, [file], Settings(chunk_bytes=300))
+            built(HERE, tmp_path / "kg", ontology, [file], BuildSettings(chunk_bytes=300))
     with pytest.raises(StoreError, match="never finished"):
         open_store(tmp_path / "kg")
 
@@ -469,7 +469,7 @@ def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:
     turtle.write_text('@prefix : <urn:> . :tom a :Cat ; :owner :ann ; :name "Tom" .')
     lines = write(tmp_path / "b.nt", [ClassAssertion(Class("urn:Dog"), "urn:rex")])
     abox = abox_of([ObjectPropertyAssertion(ObjectProperty("urn:owner"), "urn:rex", "urn:ann")])
-    settings = Settings(width=2, reasoner="own")
+    settings = BuildSettings(width=2, reasoner="own")
     ours, _ = built(HERE, tmp_path / "spark", read_ontology([TBOX]), [turtle, lines, abox], settings)
     theirs = embedded(tmp_path / "local", read_ontology([TBOX]), [turtle, lines, abox]).store
     assert set(ours.export()) == set(theirs.export()) and len(ours) == 5

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abox_ops.elements.pulled_in import NOTHING, PulledIn
+from abox_ops.elements.pulled_in import NOTHING, PulledInReasons
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
@@ -67,7 +67,7 @@ def test_reasons_cover_what_was_pulled_in(criterion: str) -> None:
 
 @pytest.mark.parametrize("criterion", ["clausal", "model"])
 def test_a_reason_that_is_not_noted_is_missed(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PulledIn, "note", lambda *arguments: None)
+    monkeypatch.setattr(PulledInReasons, "note", lambda *arguments: None)
     assert any(unexplained(add_set(seed, criterion)) for seed in range(120))
 
 
@@ -138,7 +138,7 @@ def test_notes_of_joined_elements() -> None:
         def __len__(self) -> int:
             return 4
 
-    noted = PulledIn()
+    noted = PulledInReasons()
     noted.note(np.array([1, 2]), np.array([7, 8]))
     noted.note(np.array([2]), 9)
     assert noted.codes(Joined()).tolist()[::2] == [7, 8]  # type: ignore[arg-type]

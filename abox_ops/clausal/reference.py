@@ -16,7 +16,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.modules.add_set import Closure
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from abox_ops.told.reference import saturate
 from shiq import model as owl
 from shiq.abox import individuals_of
@@ -199,7 +199,7 @@ class _Clausal:
     def _result(self) -> Closure:
         contradictory = {e for e in self.seen if clashes(self.label(e))}
         rest = self.seen - contradictory
-        kept = Kept({e: self.space.visible(self.label(e)) for e in rest})
+        kept = KeptAssertions({e: self.space.visible(self.label(e)) for e in rest})
         for a in rest:
             for role, b in self.whole.neighbours(a):
                 if not role.inverted and b in rest and (self._is_relevant(role, a, b) or self._is_seen(role, a, b)):

@@ -19,7 +19,7 @@ NAMED = "urn:shiq:fresh:individual:"
 
 
 @dataclass(frozen=True, slots=True)
-class Normalised:
+class NormalAssertions:
     """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every other kind but non-simple
     negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need."""
 
@@ -27,27 +27,27 @@ class Normalised:
     definitions: tuple[owl.SubClassOf, ...] = field(default=())
 
 
-def normalise(assertion: owl.Assertion, roles: RoleBox) -> Normalised:
+def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
     """``assertion`` in normal form."""
     match assertion:
         case owl.ClassAssertion(owl.Class() as name, _):
-            return Normalised(() if name == owl.THING else (assertion,))
+            return NormalAssertions(() if name == owl.THING else (assertion,))
         case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class() as name), individual):
             if name == owl.THING:
-                return Normalised((owl.ClassAssertion(owl.NOTHING, individual),))
-            return Normalised(() if name == owl.NOTHING else (assertion,))
+                return NormalAssertions((owl.ClassAssertion(owl.NOTHING, individual),))
+            return NormalAssertions(() if name == owl.NOTHING else (assertion,))
         case owl.ClassAssertion(expression, individual):
             return _defined(expression, individual)
         case owl.NegativeObjectPropertyAssertion(property, subject, object) if not roles.is_simple(role_of(property)):
             target = owl.Class(NAMED + object)
             rest = _defined(owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject)
-            return Normalised((*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions)
-    return Normalised((assertion,))
+            return NormalAssertions((*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions)
+    return NormalAssertions((assertion,))
 
 
-def _defined(expression: owl.ClassExpression, individual: str) -> Normalised:
+def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
     name = owl.Class(DEFINED + hashlib.sha256(axiom_text(expression).encode()).hexdigest()[:24])
-    return Normalised((owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),))
+    return NormalAssertions((owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),))
 
 
 def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:

@@ -23,7 +23,7 @@ def clause_of(code: int) -> int | None:
     return code - _CLAUSES if code >= _CLAUSES else None
 
 
-class PulledIn:
+class PulledInReasons:
     """Reasons of elements that came in, by element number: what asked for each first."""
 
     def __init__(self) -> None:

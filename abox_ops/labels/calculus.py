@@ -42,7 +42,7 @@ class CompiledClause:
         return bool(self.branch_head & label[0] or self.branch_body & label[1])
 
 
-class Sent(NamedTuple):
+class SentLiterals(NamedTuple):
     """What one role assertion sends: literals for its subject and for its object (a clash bit included)."""
 
     subject: Label
@@ -50,7 +50,7 @@ class Sent(NamedTuple):
 
 
 EMPTY: Label = (0, 0)
-NOTHING_SENT = Sent(EMPTY, EMPTY)
+NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
 def contradiction(tbox: ClausalTBox) -> Label:
@@ -100,7 +100,7 @@ class LabelSpace:
                 self._by_role.setdefault(role, []).append(c)
         self._clauses_of: dict[frozenset[Role], tuple[CompiledClause, ...]] = {}
         self._closed: dict[Label, Label] = {}
-        self._sent: dict[tuple[Role, Label, Label], Sent] = {}
+        self._sent: dict[tuple[Role, Label, Label], SentLiterals] = {}
         #: What holds everywhere: the closure of the empty label.
         self._everywhere = self._propagation.everywhere()
 
@@ -135,14 +135,14 @@ class LabelSpace:
             return closed
         return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
 
-    def sent(self, role: Role, subject: Label, object: Label) -> Sent:
+    def sent(self, role: Role, subject: Label, object: Label) -> SentLiterals:
         """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""
         key = (role, subject, object)
         found = self._sent.get(key)
         if found is None:
             to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
             back_object, back_subject = self._one_way(self.clauses_of(role.inverse), object, subject)
-            found = Sent(
+            found = SentLiterals(
                 _beyond(join(to_subject, back_subject), subject),
                 _beyond(join(to_object, back_object), object),
             )

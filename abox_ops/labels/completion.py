@@ -29,7 +29,7 @@ class Completions:
         tbox = self.space.tbox
         original = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
         fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
-        self._groups = (Names(original), Names(fresh))
+        self._groups = (NameHalves(original), NameHalves(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
         self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
         self._completed: dict[tuple[Label, int], Label] = {}
@@ -58,7 +58,7 @@ class Completions:
             label = self._without(label, group)
         return label
 
-    def _without(self, label: Label, names: Names) -> Label:
+    def _without(self, label: Label, names: NameHalves) -> Label:
         """``label`` with as many of ``names`` false as go; a name that cannot be false is true.
 
         Halves the names where not all of them go at once, so that a few exceptions cost little.
@@ -139,7 +139,7 @@ class Completions:
 
 
 @dataclass(frozen=True)
-class Names:
+class NameHalves:
     """Tree of names to be tried by halves: atoms by position, and, if there are several, the two halves of them in their order;
     made when asked for, since few of them are needed and there is a mask for each."""
 
@@ -150,6 +150,6 @@ class Names:
         return sum(1 << i for i in self.positions)
 
     @cached_property
-    def halves(self) -> tuple[Names, Names] | None:
+    def halves(self) -> tuple[NameHalves, NameHalves] | None:
         middle = len(self.positions) // 2
-        return (Names(self.positions[:middle]), Names(self.positions[middle:])) if middle else None
+        return (NameHalves(self.positions[:middle]), NameHalves(self.positions[middle:])) if middle else None

@@ -14,7 +14,7 @@ from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from shiq.roles import Role
 
 
-class Open(NamedTuple):
+class OpenClauses(NamedTuple):
     """What a role assertion leaves open: ``relevant``: a u-type clause is open. ``at_subject``/``at_object``: m-type clauses open
     with their centre there."""
 
@@ -28,16 +28,16 @@ class Irrelevance:
     """Open clauses by (role, label of subject, label of object), memoised."""
 
     space: LabelSpace
-    _open: dict[tuple[Role, Label, Label], Open] = field(default_factory=dict)
+    _open: dict[tuple[Role, Label, Label], OpenClauses] = field(default_factory=dict)
 
-    def open(self, role: Role, subject: Label, object: Label) -> Open:
+    def open(self, role: Role, subject: Label, object: Label) -> OpenClauses:
         """The clauses that an assertion of ``role`` between elements with these labels leaves open."""
         key = (role, subject, object)
         found = self._open.get(key)
         if found is None:
             forward = self.undecided(role, subject, object)
             backward = self.undecided(role.inverse, object, subject)
-            found = self._open[key] = Open(
+            found = self._open[key] = OpenClauses(
                 any(not c.n for c in forward + backward),
                 tuple(c for c in forward if c.n),
                 tuple(c for c in backward if c.n),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
-from abox_ops.labels.irrelevance import Irrelevance, Open
+from abox_ops.labels.irrelevance import Irrelevance, OpenClauses
 from shiq.columns.arrays import TINY, Ints, distinct, row_codes, unique
 from shiq.roles import Role
 
@@ -200,8 +200,8 @@ class RoleCalculus:
         sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
-    def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[Open], Ints]:
-        """The distinct `Open` values, and which of them each role assertion has."""
+    def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[OpenClauses], Ints]:
+        """The distinct `OpenClauses` values, and which of them each role assertion has."""
         combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
         labels, roles = self.table.labels, self.roles()
         return [self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination], inverse

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import Label
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from shiq import model as owl
 from shiq.roles import RoleBox, role_of
 
@@ -24,7 +24,7 @@ class Closure:
     labels: dict[str, Label]
     touched: frozenset[str]
     contradictory: frozenset[str]
-    kept: Kept
+    kept: KeptAssertions
     remedies: frozenset[tuple[str, str, bool]] = field(default=frozenset())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.pulled_in import PulledIn
+from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import Columns, Ints
 
@@ -30,4 +30,4 @@ class Found:
     edges: Columns
     data: Columns
     remedies: list[tuple[int, str, bool]] = field(default_factory=list)
-    pulled_in: PulledIn = field(default_factory=PulledIn)
+    pulled_in: PulledInReasons = field(default_factory=PulledInReasons)

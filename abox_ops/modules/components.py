@@ -15,7 +15,7 @@ from shiq.roles import Role
 
 
 @dataclass
-class Kept:
+class KeptAssertions:
     """A_add by element: labels, role assertions (subject, named role, object), inequalities, negative assertions, data."""
 
     labels: Mapping[str, Label]
@@ -32,7 +32,7 @@ class Kept:
         self.negative_data |= {(element, p, v) for p, v in graph.negative_values(element)}
 
 
-def modules(kept: Kept, members: Mapping[str, tuple[str, ...]] | None = None) -> list[NamedModule]:
+def modules(kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None = None) -> list[NamedModule]:
     """The components of ``kept`` under its role assertions, in the order of their least elements.
 
     Inequalities and negative role assertions between components hold of themselves, since the domains of the components'

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.pulled_in import PulledIn
+from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import CompiledClause, Label
@@ -52,7 +52,7 @@ class OpenAssertions:
         self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
         properties = index.negated_properties | touched.negated_properties
         self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
-        self.pulled_in = PulledIn()
+        self.pulled_in = PulledInReasons()
         self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
 

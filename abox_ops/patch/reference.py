@@ -21,7 +21,7 @@ from abox_ops.labels.needs import Needs
 from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
 from abox_ops.modules.add_set import Closure
-from abox_ops.modules.components import Kept, modules
+from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.told.told_plus import ToldPlus
@@ -147,7 +147,7 @@ class Patch:
             if clashing := {e for e, label in self.told.labels.items() if clashes(label)}:
                 certain()
                 if to_clash:
-                    self.inside, self._kept = clashing, (Kept({}), Kept({}))
+                    self.inside, self._kept = clashing, (KeptAssertions({}), KeptAssertions({}))
                     return True
             self._assume()
             self._classes.clear()
@@ -336,7 +336,7 @@ class Patch:
         """See `abox_ops.patch.widening.Patch`."""
         return self._modules(self._kept[1])
 
-    def _modules(self, kept: Kept) -> list[NamedModule]:
+    def _modules(self, kept: KeptAssertions) -> list[NamedModule]:
         return modules(kept, {e: self.whole.elements.members(e) for e in kept.labels})
 
     def closure(self) -> Closure:
@@ -345,10 +345,10 @@ class Patch:
             frozenset(self.inside), dict(self.told.labels), self.touched(), frozenset(self.contradictory()), self._kept[1]
         )
 
-    def _both(self) -> tuple[Kept, Kept]:
+    def _both(self) -> tuple[KeptAssertions, KeptAssertions]:
         """A_add as it is asked, with assumptions and residuals, and bare: the same with told⁺ alone."""
         rest = self.inside - self.contradictory()
-        bare = Kept({e: self.space.visible(self._told_plus(e)) for e in rest})
+        bare = KeptAssertions({e: self.space.visible(self._told_plus(e)) for e in rest})
         for a in rest:
             inner = {(role, b) for role, b in self.whole.neighbours(a) if b in rest}
             linked = {b for role, b in inner if self._is_open(role, a, b)}
@@ -361,7 +361,7 @@ class Patch:
             bare.keep_negative(self.whole, a)
             bare.data |= {(a, p, v) for p, v in self.whole.values(a) if not self.is_decided(a, p, v)}
         asked = {e: join(self.space.visible(self.label(e)), self.residuals.get(e, EMPTY)) for e in rest}
-        return Kept(asked, bare.edges, bare.negative_edges, bare.different, bare.data, bare.negative_data), bare
+        return KeptAssertions(asked, bare.edges, bare.negative_edges, bare.different, bare.data, bare.negative_data), bare
 
     def _is_open(self, role: Role, a: str, b: str) -> bool:
         """Whether role(a, b) inside I is left open by the labels and by counting."""

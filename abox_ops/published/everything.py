@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import clashes, contradiction
 from abox_ops.modules.add_set import Closure
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
@@ -26,7 +26,7 @@ def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inser
     features = tbox.data_properties | {
         q for table in whole.negative_data.values() for p, _ in table for q in tbox.roles.data_subproperties(p)
     }
-    kept = Kept({e: labels[e] for e in rest})
+    kept = KeptAssertions({e: labels[e] for e in rest})
     for a in rest:
         kept.edges |= {(a, r, b) for r, b in whole.neighbours(a) if not r.inverted and b in rest}
         kept.keep_negative(whole, a)

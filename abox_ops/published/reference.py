@@ -15,7 +15,7 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, clashes, contradiction, join
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.modules.add_set import Closure
-from abox_ops.modules.components import Kept
+from abox_ops.modules.components import KeptAssertions
 from abox_ops.published.parts import m_part, u_part
 from abox_ops.published.remedy import Remedy, remedies
 from shiq.abox import individuals_of
@@ -137,7 +137,7 @@ class _Definition7:
                 labels[element] = contradiction(self.whole.tbox)
         contradictory = {e for e in self.entered if clashes(labels[e])}
         rest = self.entered - contradictory
-        kept = Kept({e: labels[e] for e in rest})
+        kept = KeptAssertions({e: labels[e] for e in rest})
         kept.edges = {(a, r, b) for a, r, b in self.edges if a in rest and b in rest}
         for a in rest:
             kept.keep_negative(self.whole, a)

@@ -35,7 +35,7 @@ from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources
 from jobs.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, known_of, load, settings_of
 from jobs.checking.session import Session
 from shiq.aside import Aside, told_aside
-from shiq.known import Known
+from shiq.known import KnownLeftovers
 from shiq.result import Result
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
@@ -65,7 +65,7 @@ def check_insertions(
     verdict_only: bool = False,
     explain_seconds: float | None = EXPLAIN_SECONDS,
     certain: Callable[[Result], object] | None = None,
-    known: Known | str | Path | None = None,
+    known: KnownLeftovers | str | Path | None = None,
     outside: str = "ask",
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.

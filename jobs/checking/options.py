@@ -15,7 +15,7 @@ from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from jobs.known import read_known
 from shiq.abox import ABox
 from shiq.errors import UsageError
-from shiq.known import Known
+from shiq.known import KnownLeftovers
 from shiq.offers import offers
 from shiq.shadowing import refuse_others
 from shiq.verdict import KINDS, UNINTERPRETED
@@ -87,7 +87,7 @@ class Options:
     verdict_only: bool = False
     explain_seconds: float | None = EXPLAIN_SECONDS
     certain: Callable[[Result], object] | None = None
-    known: Known = field(default_factory=Known)
+    known: KnownLeftovers = field(default_factory=KnownLeftovers)
     outside: str = ASK
 
     def __post_init__(self) -> None:
@@ -124,10 +124,10 @@ def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, **sets, "known": known_of(settings.get("known"))}
 
 
-def known_of(value: Known | str | Path | None) -> Known:
+def known_of(value: KnownLeftovers | str | Path | None) -> KnownLeftovers:
     """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
-    if value is None or isinstance(value, Known):
-        return value or Known()
+    if value is None or isinstance(value, KnownLeftovers):
+        return value or KnownLeftovers()
     return read_known(Path(value))
 
 

@@ -8,7 +8,7 @@ import click
 
 from jobs.commands.options import common, engine_option, explain_option, jar_option, master_option
 from jobs.commands.running import run_check
-from jobs.reports.asked import Asked
+from jobs.reports.asked import Request
 
 
 @click.command()
@@ -36,6 +36,6 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")
-        return run_check(lambda settings: run(list(ontology), **settings), options, Asked("certify", {"ontology": ontology}))
-    asked = Asked("certify", {"store": store, "tbox": tbox})
+        return run_check(lambda settings: run(list(ontology), **settings), options, Request("certify", {"ontology": ontology}))
+    asked = Request("certify", {"store": store, "tbox": tbox})
     return run_check(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)

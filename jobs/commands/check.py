@@ -18,7 +18,7 @@ from jobs.commands.options import (
     snapshot_option,
 )
 from jobs.commands.running import run_check
-from jobs.reports.asked import Asked
+from jobs.reports.asked import Request
 
 
 @click.command(epilog=KINDS_LISTED)
@@ -82,4 +82,4 @@ def check(
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
 
     inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
-    return run_check(run, options, Asked("check", inputs))
+    return run_check(run, options, Request("check", inputs))

@@ -15,7 +15,7 @@ from jobs.gate import ASIDES, IDENTITIES, MODES, UNITS, Policy, Sides, read_poli
 from jobs.gate import gate as run
 from jobs.known import read_known
 from jobs.progress import ProgressLine
-from jobs.reports.asked import Asked
+from jobs.reports.asked import Request
 from jobs.text.gates import gated_text
 
 
@@ -128,5 +128,5 @@ def gate(
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
-    answer(gated.to_dict, Asked("gate", inputs), labels)
+    answer(gated.to_dict, Request("gate", inputs), labels)
     return gated.exit_code

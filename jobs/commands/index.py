@@ -10,7 +10,7 @@ import click
 from jobs.checking.options import BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, master_option
 from jobs.commands.running import run_check
-from jobs.reports.asked import Asked
+from jobs.reports.asked import Request
 
 
 @click.command()
@@ -39,7 +39,7 @@ def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: 
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
     from shiq.check import index as run
 
-    asked = Asked("index", {"store": store, "tbox": tbox, "abox": abox})
+    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox})
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.repair.known_conflicts import Repairing

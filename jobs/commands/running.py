@@ -15,7 +15,7 @@ import click
 import shiq
 from jobs.files import json_text, write_whole
 from jobs.progress import ProgressLine
-from jobs.reports.asked import Asked, completed
+from jobs.reports.asked import Request, completed
 from jobs.text.results import result_text
 from shiq.verdict import EXIT_CODES
 
@@ -38,7 +38,7 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
         write_whole(Path(target), json_text(value))
 
 
-def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer, Asked, Mapping[str, str]], None]:
+def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer, Request, Mapping[str, str]], None]:
     """What writes an answer to what was asked, with the labels of terms: to ``reports``, and last as JSON. Whether reports can be
     written is found out first."""
     if not reports:
@@ -48,7 +48,7 @@ def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer
     targets = [target_of(name) for name in reports]
     prepare(targets)
 
-    def write(answer: Answer, asked: Asked, labels: Mapping[str, str]) -> None:
+    def write(answer: Answer, asked: Request, labels: Mapping[str, str]) -> None:
         whole = completed(answer(), asked, labels)
         write_reports(whole, targets)
         write_json(json_file, whole)
@@ -56,7 +56,7 @@ def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer
     return write
 
 
-def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Asked) -> int:
+def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request) -> int:
     """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
     answer = answering(options.pop("reports"), json_file)
@@ -84,7 +84,7 @@ class Heard:
     """Prints the verdict of an inconsistent batch when it is certain, and writes it to ``json_file``; from then on SIGTERM is
     what Ctrl-C is: it ends explaining, and what is known is told."""
 
-    def __init__(self, json_file: str | None, asked: Asked, progress: ProgressLine) -> None:
+    def __init__(self, json_file: str | None, asked: Request, progress: ProgressLine) -> None:
         self._json_file, self._asked, self._progress = json_file, asked, progress
         self._before: Any = None
         self.result: shiq.Result | None = None

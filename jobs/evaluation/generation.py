@@ -34,7 +34,7 @@ class GenerationReport:
 
 
 @dataclass
-class Counts:
+class TripleCounts:
     """Triples by kind, of N-Triples lines whose literals are plain strings."""
 
     triples: int = 0
@@ -51,9 +51,9 @@ class Counts:
         self.data_assertions += sum(line.endswith('" .\n') for line in lines)
 
 
-def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None) -> Counts:
+def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None) -> TripleCounts:
     """Writes N-Triples lines part by part, gzipped: the same bytes for the same lines, with the same zlib."""
-    counts = Counts()
+    counts = TripleCounts()
     with path.open("wb") as raw, gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0) as file:
         for done, lines in enumerate(parts, 1):
             file.write("".join(lines).encode())

@@ -33,7 +33,7 @@ Ints = Any  # numpy arrays of integers
 
 
 @dataclass(frozen=True, eq=False)
-class Triples:
+class NumberedTriples:
     """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms. ``lines``: as they stand in the file;
     ``unread``: lines that are none (comments and blank lines not counted)."""
 
@@ -53,7 +53,7 @@ class Triples:
         return "".join(f"{line}\n" for line in part)
 
 
-def read_triples(*paths: Path) -> Triples:
+def read_triples(*paths: Path) -> NumberedTriples:
     """The distinct triples of N-Triples files, gzipped or not. Raises InputError."""
     text = b"\n".join(_bytes(path) for path in paths)
     lines = pa.array(text.decode("utf-8", "replace").split("\n"), pa.large_string())
@@ -69,7 +69,7 @@ def read_triples(*paths: Path) -> Triples:
     columns[2] = pc.utf8_rtrim(columns[2], " \t")
     encoded = pa.concat_arrays(columns).dictionary_encode()
     s, p, o = np.split(encoded.indices.to_numpy(), 3)
-    return Triples(lines, encoded.dictionary, s.astype(np.int64), p.astype(np.int64), o.astype(np.int64), unread)
+    return NumberedTriples(lines, encoded.dictionary, s.astype(np.int64), p.astype(np.int64), o.astype(np.int64), unread)
 
 
 def _bytes(path: Path) -> bytes:
@@ -80,7 +80,7 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"{path}: {error}", "Name a file that can be read.") from error
 
 
-def random_batch(triples: Triples, count: int, seed: int, fresh: float = FRESH) -> list[str]:
+def random_batch(triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH) -> list[str]:
     """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh`` of their subjects is fresh.
 
     Raises InputError where so many different ones cannot be found.

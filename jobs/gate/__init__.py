@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.gate.batch import UNITS
 from jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from jobs.gate.sides import Sides, write_sides
 from jobs.gate.waivers import Policy, read_policy
 
@@ -17,9 +17,9 @@ __all__ = [
     "SPLIT",
     "UNITS",
     "WITH_THE_BATCH",
-    "Gated",
+    "GateAnswer",
     "Policy",
-    "SetAside",
+    "SetAsideLine",
     "Sides",
     "gate",
     "read_policy",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from jobs.files import naming
-from jobs.gate.blocks import Blocks, is_structure
+from jobs.gate.blocks import LineBlocks, is_structure
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
 from shiq.place import Place
 from shiq.result import Result
@@ -35,7 +35,7 @@ def assertions_in(texts: Iterable[str]) -> list[Stated]:
     return list(map(tuple, found.values()))
 
 
-class Batch:
+class GateBatch:
     """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in ``lines``."""
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
@@ -44,8 +44,8 @@ class Batch:
     # Of a batch of which nothing has to go, none of these is asked for.
 
     @cached_property
-    def _blocks(self) -> Blocks:
-        return Blocks(self.lines)
+    def _blocks(self) -> LineBlocks:
+        return LineBlocks(self.lines)
 
     @cached_property
     def _by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:

@@ -27,7 +27,7 @@ _PARTS: Final = (
 _OF_NODES: Final = OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
 
 
-class Blocks:
+class LineBlocks:
     """The partition of ``lines`` into the least sets that stay together."""
 
     def __init__(self, lines: Sequence[Line]) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from jobs.gate.batch import Batch, Stated, assertions_in
-from jobs.gate.gated import SetAside
+from jobs.gate.batch import GateBatch, Stated, assertions_in
+from jobs.gate.gated import SetAsideLine
 from jobs.gate.lines import Triple, said_by
 from jobs.gate.smallest import smallest
 from jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
@@ -29,7 +29,7 @@ class Culprits:
     """The conflicts met so far, each with its pattern, sentence and judgement, and what they cost: ``out``, and ``beside`` where
     the policy lets the conflict pass. ``is_proven``: that no smaller set of lines breaks the conflicts."""
 
-    batch: Batch
+    batch: GateBatch
     policy: Policy
     unit: str = "triple"
     aside: str = ALL
@@ -38,8 +38,8 @@ class Culprits:
     patterns: list[Pattern] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
-    out: dict[int, SetAside] = field(default_factory=dict)
-    beside: dict[int, SetAside] = field(default_factory=dict)
+    out: dict[int, SetAsideLine] = field(default_factory=dict)
+    beside: dict[int, SetAsideLine] = field(default_factory=dict)
     asides: dict[Stated, Aside] = field(default_factory=dict)
     is_proven: bool = True
     _blamed: list[list[Stated]] = field(default_factory=list)
@@ -102,11 +102,11 @@ class Culprits:
                     (out if self.judgements[n].blocks else beside).setdefault(line, []).append(n)
                 goes_with |= price - self._lines[assertion]
         lines = self.batch.lines
-        self.out = {i: SetAside(lines[i], "takes part in a contradiction", tuple(n), "conflict") for i, n in out.items()}
+        self.out = {i: SetAsideLine(lines[i], "takes part in a contradiction", tuple(n), "conflict") for i, n in out.items()}
         reason = f"goes with a culprit: the same {self.unit}"
-        self.out |= {i: SetAside(lines[i], reason, kind="unit") for i in goes_with - out.keys()}
+        self.out |= {i: SetAsideLine(lines[i], reason, kind="unit") for i in goes_with - out.keys()}
         self.beside = {
-            i: SetAside(lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect)
+            i: SetAsideLine(lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect)
             for i, n in beside.items()
             if i not in self.out
         }

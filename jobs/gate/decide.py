@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from jobs.checking.options import Progress
-from jobs.gate.batch import UNITS, Batch, assertions_in, renamed
+from jobs.gate.batch import UNITS, GateBatch, assertions_in, renamed
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gated, SetAside
-from jobs.gate.identities import Identity, identities_of
+from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
+from jobs.gate.identities import EqualIndividuals, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
 from jobs.gate.mending import Mending, mended
 from jobs.gate.waivers import Policy
@@ -44,7 +44,7 @@ MODES: Final = ("reject", "split")
 ASIDES: Final = (ALL, LEAST)
 #: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set aside what makes them equal.
 IDENTITIES: Final = ("allow", "warn", "block")
-Deliver: TypeAlias = Callable[[Gated], None]
+Deliver: TypeAlias = Callable[[GateAnswer], None]
 
 
 def gate(
@@ -62,7 +62,7 @@ def gate(
     dry_run: bool = False,
     deliver: Deliver | None = None,
     **settings: Any,
-) -> Gated:
+) -> GateAnswer:
     """Accepts the batch of ``insertions`` (files that `read_lines` knows) and ``deletions``; with ``mode`` ``split`` the part of
     the insertions that is left when what was not understood or not decided is set aside, and of conflicts what ``aside`` says,
     each line with its ``unit``. ``commit``: what is accepted goes into the store, and what is tolerated into its ledger;
@@ -90,7 +90,7 @@ def gate(
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
-    batch = Batch(insertions, lines)
+    batch = GateBatch(insertions, lines)
     culprits = Culprits(batch, policy, unit, aside)
     check, left = partial(session.check, deletions=list(deletions), **asked_for), partial(session.left, **asked_for)
     name = run.hexdigest()[:16]
@@ -124,7 +124,7 @@ class _Gating:
     """State of a gate at work: what was taken out and why, beside what conflicts cost; ``check``, ``left``: of the session, with
     the settings."""
 
-    batch: Batch
+    batch: GateBatch
     culprits: Culprits
     check: Callable[..., Result]
     left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
@@ -134,20 +134,20 @@ class _Gating:
     merging: str
     run: str
     dry_run: bool
-    taken: dict[int, SetAside] = field(default_factory=dict)
-    known: dict[int, SetAside] = field(default_factory=dict)
+    taken: dict[int, SetAsideLine] = field(default_factory=dict)
+    known: dict[int, SetAsideLine] = field(default_factory=dict)
     against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
-    identities: tuple[Identity, ...] | None = None
+    identities: tuple[EqualIndividuals, ...] | None = None
     first: Result | None = None
     rounds: int = 0
     progress: Progress | None = None
 
     @property
-    def outside(self) -> Mapping[int, SetAside]:
+    def outside(self) -> Mapping[int, SetAsideLine]:
         return {**self.culprits.out, **self.taken}
 
     @property
-    def beside(self) -> Mapping[int, SetAside]:
+    def beside(self) -> Mapping[int, SetAsideLine]:
         return {i: x for i, x in {**self.culprits.beside, **self.known}.items() if i not in self.taken}
 
     @property
@@ -169,14 +169,14 @@ class _Gating:
         for i, line in enumerate(self.batch.lines):
             said_before = held.get(line.triple) if line.triple else None
             if said_before and said_before.alone == tbox_hash:
-                self.known[i] = SetAside(line, "known: it contradicts the ontology by itself", kind="known")
+                self.known[i] = SetAsideLine(line, "known: it contradicts the ontology by itself", kind="known")
 
-    def decide(self, commit: bool, deliver: Deliver | None) -> Gated:
+    def decide(self, commit: bool, deliver: Deliver | None) -> GateAnswer:
         """Rounds of checks, until what is left is consistent or the batch is refused."""
         if self.mode == "split":
             self._take_broken()
             self._take_not_understood()
-        delivered: list[Gated] = []
+        delivered: list[GateAnswer] = []
 
         def approve(result: Result) -> Collection[Aside] | None:
             if self._blocked(result):
@@ -202,7 +202,7 @@ class _Gating:
                     deliver(gated)
                 return gated
 
-    def _round(self, result: Result) -> Gated | None:
+    def _round(self, result: Result) -> GateAnswer | None:
         """What is decided after a check; None if it takes another one."""
         if result.verdict is Verdict.UNDETERMINED:
             # What time left open may be open or not the next time.
@@ -235,7 +235,7 @@ class _Gating:
     def _take_broken(self) -> None:
         for i, line in enumerate(self.batch.lines):
             if line.problem:
-                self.taken[i] = SetAside(line, f"not a triple: {line.problem}", kind="malformed")
+                self.taken[i] = SetAsideLine(line, f"not a triple: {line.problem}", kind="malformed")
 
     def _take_not_understood(self, **settings: str) -> bool:
         """Takes the lines out that stand in the way of `consistent` as they are read, until none does; whether there were any.
@@ -247,7 +247,7 @@ class _Gating:
                 for leftover, places in self.left(files, progress=renaming(self.progress, told), **settings):
                     for place in places:
                         for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
-                            why = SetAside(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
+                            why = SetAsideLine(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
                             self.taken.setdefault(i, why)
             if len(self.taken) == before:
                 return before > begun
@@ -258,17 +258,19 @@ class _Gating:
         for candidates in undecided_insertions(result):
             found = {i: why for stated, why in candidates for i in self.batch.stated(stated, inside) & inside}
             if found:
-                rows = ((i, SetAside(self.batch.lines[i], f"not decided: {why}", (), "undecided")) for i, why in found.items())
+                rows = (
+                    (i, SetAsideLine(self.batch.lines[i], f"not decided: {why}", (), "undecided")) for i, why in found.items()
+                )
                 self.taken.update(rows)
                 return True
         return False
 
-    def _blocked(self, result: Result) -> tuple[Identity, ...]:
+    def _blocked(self, result: Result) -> tuple[EqualIndividuals, ...]:
         """The identities that may not be; takes note of all."""
         self.identities = identities_of(result)
         return self.identities if self.merging == "block" else ()
 
-    def _take_merging(self, found: Iterable[Identity]) -> bool:
+    def _take_merging(self, found: Iterable[EqualIndividuals]) -> bool:
         """Takes the lines of the batch out that make individuals equal; whether there are any."""
         inside = {*self.inside}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
@@ -276,12 +278,12 @@ class _Gating:
         unit = self.culprits.unit
         for i in self.batch.around(lines, unit).difference(self.taken):
             reason = "makes individuals equal" if i in lines else f"goes with what makes individuals equal: the same {unit}"
-            self.taken[i] = SetAside(self.batch.lines[i], reason, kind="identity")
+            self.taken[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
     # --- what would mend it ------------------------------------------------------------------------
 
-    def _hinted(self, result: Result) -> Mapping[int, SetAside]:
+    def _hinted(self, result: Result) -> Mapping[int, SetAsideLine]:
         """What is outside, with the line to write instead where a check says that it mends one."""
         outside = self.outside
         if not outside or not isinstance(result.a_add, OfAnAddSet):
@@ -289,7 +291,7 @@ class _Gating:
         hints = mended(outside.values(), Mending(self.signature, result.a_add.add_set.tbox), self._mends)
         return {i: replace(x, hint=hints.get(x.line, x.hint)) for i, x in outside.items()}
 
-    def _mends(self, pairs: Sequence[tuple[SetAside, Line]]) -> bool:
+    def _mends(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
         """Whether what is inside is consistent with lines instead of those that were set aside, and with what else was set aside
         for the same conflicts."""
         written = {x.line for x, _ in pairs}
@@ -301,7 +303,7 @@ class _Gating:
 
     # --- the answer --------------------------------------------------------------------------------
 
-    def _gated(self, result: Result) -> Gated:
+    def _gated(self, result: Result) -> GateAnswer:
         outside = self._hinted(result)
         decision = SPLIT if outside else ACCEPTED
         verdict = (self.first or result).verdict
@@ -311,11 +313,11 @@ class _Gating:
             verdict = Verdict.UNDETERMINED
         return self._answer(decision, verdict, result, self.inside, outside, self.beside, "")
 
-    def _refused(self, result: Result, reason: str) -> Gated:
+    def _refused(self, result: Result, reason: str) -> GateAnswer:
         """Nothing is accepted; what is known of single lines is told all the same."""
         first = self.first or result
         known = {**self.beside, **self.outside}
-        rows = {i: known.get(i) or SetAside(line, WITH_THE_BATCH, kind="batch") for i, line in enumerate(self.batch.lines)}
+        rows = {i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch") for i, line in enumerate(self.batch.lines)}
         verdicts = (first.verdict, result.verdict)
         found = self.culprits.conflicts
         verdict = Verdict.INCONSISTENT if Verdict.INCONSISTENT in verdicts or found else Verdict.UNDETERMINED
@@ -329,13 +331,13 @@ class _Gating:
         verdict: Verdict,
         result: Result,
         accepted: Iterable[int],
-        out: Mapping[int, SetAside],
-        beside: Mapping[int, SetAside],
+        out: Mapping[int, SetAsideLine],
+        beside: Mapping[int, SetAsideLine],
         reason: str,
-    ) -> Gated:
+    ) -> GateAnswer:
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.inside]
-        return Gated(
+        return GateAnswer(
             decision,
             verdict,
             result,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jobs.gate.identities import Identity
+from jobs.gate.identities import EqualIndividuals
 from jobs.gate.lines import Line
 from jobs.gate.waivers import Judgement
 from shiq.conflict import Conflict
@@ -20,9 +20,9 @@ SCHEMA_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """Line that was set aside: ``conflicts``: the places, in `Gated.conflicts`, of those that the line takes part in; none for
-    one that is no triple, or that goes with a culprit (`UNITS`). ``kind``: of what was not understood, one of
+class SetAsideLine:
+    """Line that was set aside: ``conflicts``: the places, in `GateAnswer.conflicts`, of those that the line takes part in; none
+    for one that is no triple, or that goes with a culprit (`UNITS`). ``kind``: of what was not understood, one of
     `shiq.verdict.KINDS`; else "conflict", "undecided", "unit", "identity" or "batch"; of what is tolerated, what the policy says.
     ``hint``: what to do about it."""
 
@@ -34,7 +34,7 @@ class SetAside:
 
 
 @dataclass(frozen=True, eq=False)
-class Gated:
+class GateAnswer:
     """Answer of a gate: ``verdict``: on the whole batch; ``result``: of the last check, which for `ACCEPTED` and `SPLIT` is that
     of ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all that were met, each with its
     pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside; ``identities``:
@@ -48,15 +48,15 @@ class Gated:
     result: Result
     files: tuple[str, ...]
     accepted: tuple[Line, ...]
-    set_aside: tuple[SetAside, ...] = ()
+    set_aside: tuple[SetAsideLine, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     reason: str = ""
     rounds: int = 1
-    tolerated: tuple[SetAside, ...] = ()
+    tolerated: tuple[SetAsideLine, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     sentences: tuple[str, ...] = ()
     judgements: tuple[Judgement, ...] = ()
-    identities: tuple[Identity, ...] | None = None
+    identities: tuple[EqualIndividuals, ...] | None = None
     run: str = ""
     dry_run: bool = False
     identity_policy: str = "warn"
@@ -93,7 +93,7 @@ class Gated:
             "result": self.result.to_dict(),
         }
 
-    def _row(self, x: SetAside) -> dict[str, Any]:
+    def _row(self, x: SetAsideLine) -> dict[str, Any]:
         place = {"source": self.files[x.line.file], "line": x.line.number, "text": x.line.text}
         hint = {"hint": x.hint} if x.hint else {}
         return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}

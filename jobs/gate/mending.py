@@ -11,7 +11,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from jobs.gate.gated import SetAside
+from jobs.gate.gated import SetAsideLine
 from jobs.gate.lines import Line, Triple
 from jobs.repair.undecided import ranges_of
 from shiq import model as owl
@@ -51,7 +51,8 @@ class Mending:
         return NearMisses(self._signature.object_properties | self._signature.data_properties)
 
     def spellings(self, triple: Triple, kind: str) -> list[Triple]:
-        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong with it (`SetAside.kind`)."""
+        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong with it
+        (`SetAsideLine.kind`)."""
         subject, predicate, value = triple
         iri, known = predicate[1:-1], self._signature
         found: list[Triple] = []
@@ -121,7 +122,7 @@ def _named_in(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
 
 
 def mended(
-    rows: Iterable[SetAside], mending: Mending, holds: Callable[[Sequence[tuple[SetAside, Line]]], bool]
+    rows: Iterable[SetAsideLine], mending: Mending, holds: Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]
 ) -> dict[Line, str]:
     """For lines that were set aside, the line to write instead, where ``holds`` says that with it nothing is wrong any more. Many
     are asked about together, since what is consistent stays so without some of it; `MOST_CHECKS` times at most."""

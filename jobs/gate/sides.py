@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jobs.files import WHY, is_device, json_text, naming, replace_file
-from jobs.gate.gated import Gated
+from jobs.gate.gated import GateAnswer
 from jobs.gate.lines import Line, bare_name, text_of
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
@@ -30,7 +30,7 @@ class Sides:
     tolerated: Path | None = None
 
 
-def write_sides(gated: Gated, sides: Sides) -> None:
+def write_sides(gated: GateAnswer, sides: Sides) -> None:
     """Writes both sides and, beside the quarantine, why (`WHY`): the run, the digests of the files, and a row for each line.
 
     A batch of several files comes as a directory of files with their names: blank nodes of two files are different nodes.

@@ -23,7 +23,7 @@ from shiq.model import Literal
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosureFrames:
     """A closure by element: ``seen`` (I), ``labels`` (told⁺ of I and of the touched, by element), ``touched``; ``edges``: role
     assertions of I that are kept (source, role, target); ``data``: data rows of I that are kept (node, property, literal);
     ``classes``: (node, element) of the nodes that do not name their own element."""
@@ -36,7 +36,7 @@ class Closed:
     classes: tuple[Ints, Ints]
 
 
-class Clausal:
+class ClosureRun:
     """One run for one batch."""
 
     def __init__(self, index: Index, world: World, touched: Touched) -> None:
@@ -47,7 +47,7 @@ class Clausal:
         properties = index.negated_properties | touched.negated_properties
         self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
 
-    def run(self) -> Closed:
+    def run(self) -> ClosureFrames:
         """See `abox_ops.clausal.reference`: told⁺, merge classes, the start of I, its closure; again with what came in, until
         stable."""
         world = self.world
@@ -182,7 +182,7 @@ class Clausal:
 
     # --- A_add -------------------------------------------------------------------------------------
 
-    def _result(self, seen: Ints, edges: DataFrame) -> Closed:
+    def _result(self, seen: Ints, edges: DataFrame) -> ClosureFrames:
         world = self.world
         rows = collected(world.vertices.filter("active").select("id", "label"))
         labels = {e: label_of(text) for e, text in zip(rows["id"].tolist(), rows["label"])}
@@ -193,7 +193,7 @@ class Clausal:
         found = collected(kept)
         nodes = members_of(world.classes(), seen)
         data = self._undecided(world.whole.rows_of("data_assertions", nodes)) if self._any_data() else no_data()
-        return Closed(
+        return ClosureFrames(
             seen,
             labels,
             unique(world.of(self.touched.nodes)),

@@ -23,7 +23,7 @@ from jobs.graphframes.world import World
 
 
 @dataclass(frozen=True)
-class MergeClasses:
+class MergeClassFrames:
     """``members``: of every merge class that has more than one, by each of its elements; ``full``: the clauses (by index, sorted)
     that may be broken at an element, where any may."""
 
@@ -35,11 +35,11 @@ class MergeClasses:
         return self.members.get(element, (element,))
 
 
-def merge_classes(world: World) -> MergeClasses:
+def merge_classes(world: World) -> MergeClassFrames:
     """The merge classes of A ∪ A⁺ under the present labels."""
     rules = world.rules
     if not rules.space.m_type:
-        return MergeClasses()
+        return MergeClassFrames()
     needs = Needs(rules.space)
     half = _half_edges(world)
     todo = _candidates(world, needs, half)
@@ -53,14 +53,14 @@ def merge_classes(world: World) -> MergeClasses:
         classes = [tuple(int(m) for m in members) for _, members in counts.classes.classes()]
         todo = {m for members in classes for m in members} - known
     if not known:
-        return MergeClasses()
+        return MergeClassFrames()
     members = {m: found for found in classes for m in found}
     full = {
         element: broken
         for element in known
         if (broken := tuple(c.index for c in rules.space.m_type if not counts.is_within(_name(element), c)))
     }
-    return MergeClasses(members, full)
+    return MergeClassFrames(members, full)
 
 
 def _half_edges(world: World) -> DataFrame:
@@ -137,7 +137,7 @@ def _name(element: int) -> str:
     return str(element)
 
 
-def as_frame(world: World, classes: MergeClasses) -> DataFrame | None:
+def as_frame(world: World, classes: MergeClassFrames) -> DataFrame | None:
     """(id, full, shared): the clauses that may be broken, as a text, and whether the class has several elements; where either is
     of note."""
     ids = np.array(sorted(classes.members.keys() | classes.full.keys()), np.int64)

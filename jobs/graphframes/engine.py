@@ -29,7 +29,7 @@ from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import everything
-from jobs.graphframes.closure import Clausal, Closed
+from jobs.graphframes.closure import ClosureFrames, ClosureRun
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import frame, labelled
@@ -117,7 +117,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
             with running(self.spark, len(self) + whole.insertions):
                 world = self._world(whole, calculus, grown=len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses))
-                closed = Clausal(index, world, touched).run()
+                closed = ClosureRun(index, world, touched).run()
             found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)
             found.kept_labels = calculus.table.visible(found.labels)
         return self._add_set(calculus, whole, found)
@@ -159,7 +159,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
 
 
-def _found(closed: Closed, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
+def _found(closed: ClosureFrames, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
     """``closed`` in the columns of `abox_ops.modules.add_set_columns.Found`; ``graph`` meets the elements of A_add for that."""
     node, name = closed.classes
     wanted = np.concatenate([closed.seen, closed.touched, np.array(list(closed.labels), np.int64), touched.nodes])

@@ -21,7 +21,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.published.parts import m_part, u_part
 from abox_ops.published.remedy import Remedy, remedies
-from jobs.graphframes.closure import Closed, members_of
+from jobs.graphframes.closure import ClosureFrames, members_of
 from jobs.graphframes.frames import collected, frame, named, nodes, renamed, role_assertions, settled
 from jobs.graphframes.reach import reached
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
@@ -86,7 +86,7 @@ def published(
     whole: UnionView,
     roles: RoleBox,
     touched: Touched,
-) -> tuple[Closed, list[tuple[int, str, bool]]]:
+) -> tuple[ClosureFrames, list[tuple[int, str, bool]]]:
     """The closure by element, and its remedies (element, name, positive). See `abox_ops.published.reference`."""
     box = tbox.definition4_clauses.roles
     negated = below(index.negated_roles | touched.negated_roles, box)
@@ -163,7 +163,7 @@ def _ill_typed(world: World, literals: Ints) -> Any:
 
 def _result(
     world: World, asserted: DataFrame, edges: DataFrame, seen: Ints, touched: Touched, features: frozenset[str]
-) -> tuple[Closed, list[tuple[int, str, bool]]]:
+) -> tuple[ClosureFrames, list[tuple[int, str, bool]]]:
     inside = world.ids(seen)
     marked = edges
     for end in ("src", "dst"):
@@ -189,7 +189,7 @@ def _result(
         labels[element] = world.calculus.space.clash
     names = world.calculus.names.data_properties.values
     chosen = np.flatnonzero(np.fromiter((p in features for p in names), np.bool_, len(names))[data["property"]])
-    closed = Closed(
+    closed = ClosureFrames(
         seen,
         labels,
         unique(world.of(touched.nodes)),

@@ -9,28 +9,28 @@ from datetime import datetime, timezone
 from typing import Any
 
 import shiq
-from jobs.reports.locations import Read, located
+from jobs.reports.locations import SideFiles, located
 
 _PARTS = ("insertions", "base", "axioms")
 _IRI = re.compile(r"<([^<>\s]*)>")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology, insertions, deletions, mode, unit."""
 
     command: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
-    def sides(self) -> dict[str, Read]:
+    def sides(self) -> dict[str, SideFiles]:
         """The files that facts were read from, by side of a conflict."""
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
         base, letter = (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
-        return {"insertions": Read(tuple(given.get("insertions") or ()), scope), "base": Read(tuple(base), letter)}
+        return {"insertions": SideFiles(tuple(given.get("insertions") or ()), scope), "base": SideFiles(tuple(base), letter)}
 
 
-def completed(answer: dict[str, Any], asked: Asked, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+def completed(answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of ``labels`` that its conflicts need, and
     ``about``: what was asked, when, of what version."""
     given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.inputs.items() if value}
@@ -40,7 +40,7 @@ def completed(answer: dict[str, Any], asked: Asked, labels: Mapping[str, str] | 
     return {**_located(answer, asked), **({"labels": named} if named else {}), "about": about}
 
 
-def _located(answer: dict[str, Any], asked: Asked) -> dict[str, Any]:
+def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
     """``answer`` with the places of its conflicts, and of those of the last check of a gate, all looked for together."""
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
     found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from jobs.reports.report import FAIL, Contradiction, Left, Report, effect_of
+from jobs.reports.report import FAIL, Contradiction, Leftovers, Report, effect_of
 from jobs.reports.words import headline, lead, steps
 from jobs.visible import visible
 from shiq.verdict import KINDS, Verdict
@@ -68,7 +68,7 @@ def _failed(suite: Element, name: str, message: str, text: str) -> None:
 
 def _undetermined(suite: Element, report: Report) -> None:
     """An error for each kind of leftover that stands in the way, and for whatever else does."""
-    kinds: dict[str, list[Left]] = defaultdict(list)
+    kinds: dict[str, list[Leftovers]] = defaultdict(list)
     for left in report.leftovers:
         if left.blocks:
             kinds[left.kind].append(left)

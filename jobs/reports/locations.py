@@ -31,7 +31,7 @@ _LINES = {"NTRIPLES", "NQUADS"}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SideFiles:
     """The files that one side was read from. ``scope``: a regular expression for what comes before the number of the file in the
     name of a blank node that a check gives: ``_:<scope><number>.<label>``."""
 
@@ -39,7 +39,7 @@ class Read:
     scope: str
 
 
-def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, Any]:
+def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
     """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or base), index, source, line.
 
     A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a triple that the OWL mapping makes)
@@ -66,14 +66,14 @@ def located(document: dict[str, Any], sides: Mapping[str, Read]) -> dict[str, An
     return {**document, "conflicts": [with_locations(c) for c in conflicts]}
 
 
-def _is_told(conflict: Mapping[str, Any], side: str, read: Read) -> bool:
+def _is_told(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
     """Whether the check has told itself where the insertions of ``conflict`` stand, in the files that were given."""
     told = conflict.get("places", ()) if side == "insertions" else ()
     names = set(map(str, read.files))
     return bool(told) and all(any(place.get("source") in names for place in of_line) for of_line in told)
 
 
-def _places(texts: Iterable[str], read: Read) -> dict[str, Found]:
+def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
     """Where each of ``texts`` (N-Triples lines of a conflict) stands."""
     scoped, files = re.compile(rf"_:{read.scope}(\d+)\.(.*)\Z", re.DOTALL), read.files
     wanted: dict[tuple[int | None, Triple], list[str]] = defaultdict(list)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from jobs.reports.report import Contradiction, Fact, Report
+from jobs.reports.report import Contradiction, Report, StatedFact
 from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
 from jobs.visible import visible
 from shiq.amounts import count
@@ -55,7 +55,7 @@ def _sample(found: Contradiction, labels: Labels) -> list[str]:
     return lines + [f"* rule: {_code(manchester(axiom, labels))}" for axiom in found.axioms[:SAMPLED]]
 
 
-def _place(fact: Fact) -> str:
+def _place(fact: StatedFact) -> str:
     return f" at {_code(str(fact.places[0]))}" if fact.places else ""
 
 

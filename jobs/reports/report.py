@@ -22,7 +22,7 @@ FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """Where a fact was read; ``line`` is 1-based, 0 where only the file is known."""
 
     source: str
@@ -33,11 +33,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StatedFact:
     """An assertion: an N-Triples line, and where it was read."""
 
     text: str
-    places: tuple[Place, ...] = ()
+    places: tuple[FilePlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Contradiction:
     known); ``remarks``: what else is to be known of it."""
 
     number: int
-    insertions: tuple[Fact, ...]
-    base: tuple[Fact, ...]
+    insertions: tuple[StatedFact, ...]
+    base: tuple[StatedFact, ...]
     axioms: tuple[str, ...]
     sentence: str
     keys: tuple[str, ...] = ()
@@ -56,23 +56,23 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class ReportedLine:
     """A line that a gate set aside; ``conflicts``: numbers of contradictions, from 1."""
 
-    place: Place
+    place: FilePlace
     text: str
     reason: str
     conflicts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftovers:
     """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`; ``count``: triples or lines,
     ``number``: the axioms, assertions and lines that they are."""
 
     kind: str
     message: str
-    place: Place
+    place: FilePlace
     text: str
     hint: str
     count: int
@@ -93,9 +93,9 @@ class Report:
     decision: str
     conflicts: Sequence[Mapping[str, Any]]
     explained: Explained
-    leftovers: tuple[Left, ...]
-    set_aside: tuple[SetAside, ...] = ()
-    tolerated: tuple[SetAside, ...] = ()
+    leftovers: tuple[Leftovers, ...]
+    set_aside: tuple[ReportedLine, ...] = ()
+    tolerated: tuple[ReportedLine, ...] = ()
     identities: tuple[Mapping[str, Any], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,7 +124,7 @@ class Report:
         return int(self.result.get("more_conflicts", 0))
 
     @property
-    def singled_out(self) -> tuple[SetAside, ...]:
+    def singled_out(self) -> tuple[ReportedLine, ...]:
         """The lines of `set_aside` that are out for a reason of their own."""
         return tuple(x for x in self.set_aside if x.reason != WITH_THE_BATCH)
 
@@ -180,22 +180,22 @@ def effect_of(raw: Mapping[str, Any]) -> str:
     return str(raw.get("judgement", {}).get("effect", FAIL))
 
 
-def _aside(raw: Mapping[str, Any]) -> SetAside:
+def _aside(raw: Mapping[str, Any]) -> ReportedLine:
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
-    return SetAside(Place(raw["source"], raw["line"]), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
+    return ReportedLine(FilePlace(raw["source"], raw["line"]), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
 
 
 def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contradiction:
-    places: dict[tuple[str, int], list[Place]] = {}
+    places: dict[tuple[str, int], list[FilePlace]] = {}
     for found in raw.get("locations", ()):
-        places.setdefault((found["side"], found["index"]), []).append(Place(found["source"], found.get("line", 0)))
+        places.setdefault((found["side"], found["index"]), []).append(FilePlace(found["source"], found.get("line", 0)))
     for i, known in enumerate(raw.get("places", ())):
-        told = [Place(x["source"], x.get("line", 0)) for x in known if x.get("source")]
+        told = [FilePlace(x["source"], x.get("line", 0)) for x in known if x.get("source")]
         if told:
             places.setdefault(("insertions", i), told)
 
-    def facts(side: str) -> tuple[Fact, ...]:
-        return tuple(Fact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
+    def facts(side: str) -> tuple[StatedFact, ...]:
+        return tuple(StatedFact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
 
     return Contradiction(
         number,
@@ -209,11 +209,11 @@ def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contra
     )
 
 
-def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Left:
-    return Left(
+def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Leftovers:
+    return Leftovers(
         raw["kind"],
         raw["message"],
-        Place(raw.get("source", ""), raw.get("line", 0)),
+        FilePlace(raw.get("source", ""), raw.get("line", 0)),
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
 
-from jobs.reports.report import Contradiction, Fact, Left, Place, Report
+from jobs.reports.report import Contradiction, FilePlace, Leftovers, Report, StatedFact
 from jobs.reports.words import RULES, bucket, headline, lead
 from jobs.visible import visible
 from shiq.explanation import Group
@@ -134,7 +134,7 @@ def _suppression(found: Contradiction) -> dict[str, Any]:
     return {"kind": "external", "status": "accepted", "justification": _text(" ".join(found.remarks))}
 
 
-def _left(left: Left, index: int) -> dict[str, Any]:
+def _left(left: Leftovers, index: int) -> dict[str, Any]:
     kind = f"leftover/{left.kind}"
     said = left.message + (f" ({left.hint})" if left.hint else "") + (f" × {left.number:,}" if left.number > 1 else "")
     digest = hashlib.sha256("\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")).hexdigest()
@@ -148,11 +148,11 @@ def _left(left: Left, index: int) -> dict[str, Any]:
     }
 
 
-def _locations(facts: Iterable[Fact]) -> Iterable[dict[str, Any]]:
+def _locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
     return (_location(place, fact.text) for fact in facts for place in fact.places)
 
 
-def _location(place: Place, text: str) -> dict[str, Any]:
+def _location(place: FilePlace, text: str) -> dict[str, Any]:
     region = {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}} if place.line else {}
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(place.source)}, **region},

@@ -50,7 +50,7 @@ RULES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """Something to do; ``command``: how, at a shell."""
 
     text: str
@@ -168,7 +168,7 @@ def _base_is_bad(report: Report) -> bool:
 # --- what to do -----------------------------------------------------------------------------------
 
 
-def steps(report: Report) -> tuple[Step, ...]:
+def steps(report: Report) -> tuple[NextStep, ...]:
     """What to do next, the most useful first."""
     if report.command == GATE:
         return _after_gate(report)
@@ -178,70 +178,70 @@ def steps(report: Report) -> tuple[Step, ...]:
         return _after_nothing(report)
     if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
         found = [
-            Step("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
-            Step("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
+            NextStep("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
+            NextStep("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
         ]
         if report.command == INDEX:
             aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
-            found.append(Step("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
+            found.append(NextStep("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
         return tuple(found)
     split = [*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
     found = [
-        Step(
+        NextStep(
             "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
         ),
-        Step("If a new fact is wrong: correct it in the file and line that is named, and check again."),
-        Step("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
+        NextStep("If a new fact is wrong: correct it in the file and line that is named, and check again."),
+        NextStep("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
     ]
     if report.about.get("store"):
-        found.append(Step("To take in tonight what contradicts nothing, and set the rest aside:", shlex.join(split)))
+        found.append(NextStep("To take in tonight what contradicts nothing, and set the rest aside:", shlex.join(split)))
     return tuple(found)
 
 
-def _after_yes(report: Report) -> tuple[Step, ...]:
+def _after_yes(report: Report) -> tuple[NextStep, ...]:
     if report.command in (CERTIFY, INDEX):
         store = report.about.get("store")
         said = "Batches can now be checked against it."
-        return (Step(said, shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])),) if store else ()
+        return (NextStep(said, shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])),) if store else ()
     if report.result.get("committed", 0):
-        return (Step("Nothing. The batch is in the store."),)
+        return (NextStep("Nothing. The batch is in the store."),)
     if not report.about.get("store"):
-        return (Step("Nothing. The batch can be loaded."),)
-    return (Step("To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])),)
+        return (NextStep("Nothing. The batch can be loaded."),)
+    return (NextStep("To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])),)
 
 
-def _after_nothing(report: Report) -> tuple[Step, ...]:
+def _after_nothing(report: Report) -> tuple[NextStep, ...]:
     found = _open_kinds(report)
     if report.evidence.get("undecided"):
         reasoner = report.evidence.get("reasoner")
         found.append(
-            Step(
+            NextStep(
                 "Some parts were not decided: give more time (--timeout) or memory (--heap)"
                 + (", or let HermiT try (--reasoner auto)." if reasoner == "own" else ".")
             )
         )
     if "not certified" in report.reason:
         certify = shlex.join(["shiq", "certify", "--store", str(report.about.get("store", "DIR"))])
-        found.append(Step("The knowledge base itself has no certificate that it is free of contradictions:", certify))
-    return tuple(found or [Step("The reason says what is missing.")])
+        found.append(NextStep("The knowledge base itself has no certificate that it is free of contradictions:", certify))
+    return tuple(found or [NextStep("The reason says what is missing.")])
 
 
-def _after_gate(report: Report) -> tuple[Step, ...]:
+def _after_gate(report: Report) -> tuple[NextStep, ...]:
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
-        return (Step("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
+        return (NextStep("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
     again = shlex.join([*_called(report, GATE, "corrected.nt"), "--mode", "split", "--commit"])
     found = []
     if report.conflicts:
-        found.append(Step("Go through the causes below, and correct the new fact, the old one, or the rule."))
+        found.append(NextStep("Go through the causes below, and correct the new fact, the old one, or the rule."))
     if report.decision == "refused" and (report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split"):
         # Without its culprits the batch could still not be decided.
         return (*found, *_after_nothing(report))
     if report.decision == "refused":
         split = shlex.join([*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "aside.nt"])
-        found.append(Step("To take in what contradicts nothing, and set only the rest aside:", split))
+        found.append(NextStep("To take in what contradicts nothing, and set only the rest aside:", split))
     else:
-        found.append(Step("Then hand it in again:", again))
+        found.append(NextStep("Then hand it in again:", again))
     return tuple(found)
 
 
@@ -259,7 +259,7 @@ _PLAIN = (
 )
 
 
-def _open_kinds(report: Report) -> list[Step]:
+def _open_kinds(report: Report) -> list[NextStep]:
     """What to do about each kind of leftover that stands in the way."""
     counts = Counter[str]()
     for left in report.leftovers:
@@ -269,12 +269,12 @@ def _open_kinds(report: Report) -> list[Step]:
         return []
     kinds = [kind for kind, _ in counts.most_common()]
     steps = [
-        Step(f"{counts[kind]:,} × {kind}: {in_plain_words(KINDS[kind])}. Correct each where the table below says.")
+        NextStep(f"{counts[kind]:,} × {kind}: {in_plain_words(KINDS[kind])}. Correct each where the table below says.")
         for kind in kinds
     ]
     allowing = [part for kind in kinds for part in ("--allow", kind)]
     leaving = "Or, if all that is meant so, leave it out of account, by your decision:"
-    return [*steps, Step(leaving, shlex.join([*_called(report, report.command), *allowing]))]
+    return [*steps, NextStep(leaving, shlex.join([*_called(report, report.command), *allowing]))]
 
 
 def in_plain_words(text: str) -> str:

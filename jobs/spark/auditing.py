@@ -19,7 +19,7 @@ from shiq.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnShapes:
     """Modules over ``tbox``, one of each shape that is drawn, and the verdicts of executors."""
 
     tbox: ClausalTBox
@@ -31,14 +31,14 @@ def is_drawn(shape: Shape, share: float) -> bool:
     return share > 0 and Audit(share, {}).is_drawn(shape)
 
 
-def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> Drawn:
+def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> DrawnShapes:
     """Those of ``decided`` that are among the ``share``, one for each shape."""
     shapes = Shapes(tbox, DataTheory(tbox.definitions, tbox.roles))
     found = {shape: pair for pair in decided if is_drawn(shape := shapes.shape(pair[0]), share)} if share else {}
-    return Drawn(tbox, tuple(found.values()))
+    return DrawnShapes(tbox, tuple(found.values()))
 
 
-def examine(asked: Drawn, decider: Decider, seconds: float | None) -> None:
+def examine(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
     """Puts ``asked`` to ``decider``, which audits, and books a disagreement with an executor as one."""
     audit, name = decider.audit, decider.reasoner.name
     if audit is None or not asked.modules:

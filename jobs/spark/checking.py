@@ -24,7 +24,7 @@ from abox_ops.engine import MODEL
 from abox_ops.index.columns import vocabulary_of
 from abox_ops.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
-from jobs.spark.deciding import Decided, answered, collected, consistent_shapes, decide, drawn
+from jobs.spark.deciding import DecidedShapes, answered, collected, consistent_shapes, decide, drawn
 from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, merged_by, modules_of, run_group
 from jobs.spark.kernel import DDL as RECORDS
 from jobs.spark.plan import Plan, new_names
@@ -283,12 +283,12 @@ def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRo
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def decided(batch: Batch, closed: Closed) -> tuple[Decided, set[int]]:
+def decided(batch: Batch, closed: Closed) -> tuple[DecidedShapes, set[int]]:
     """What the reasoners say of the shapes; and the joint groups that are contradictory or have an inconsistent module."""
     total = closed.total
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}
     if not total.modules:
-        return Decided({}, {}, (), {}), bad
+        return DecidedShapes({}, {}, (), {}), bad
     if batch.plan.criterion == MODEL:
         answers = answered(closed.records).persist()
     else:

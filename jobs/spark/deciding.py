@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.auditing import Drawn
+from jobs.spark.auditing import DrawnShapes
 from jobs.spark.kernel import DRAWN, SHAPE
 from jobs.spark.reasoners import Asking, reasoner_of
 from jobs.spark.worker import kept
@@ -31,7 +31,7 @@ MOST_REMEMBERED = 200_000
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecidedShapes:
     """``modules`` and ``shapes`` by verdict; ``reasons`` of those undecided; ``inconsistent``: the answers by shape;
     ``consistent``: shapes that are known to be, where they are needed for explaining; ``drawn``: shapes for an audit."""
 
@@ -40,7 +40,7 @@ class Decided:
     reasons: tuple[str, ...]
     inconsistent: dict[str, Answer]
     consistent: frozenset[str] = frozenset()
-    drawn: Drawn | None = None
+    drawn: DrawnShapes | None = None
 
 
 def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
@@ -67,7 +67,7 @@ def answered(records: DataFrame) -> DataFrame:
     )
 
 
-def collected(answers: DataFrame) -> Decided:
+def collected(answers: DataFrame) -> DecidedShapes:
     """What the driver has to know of the answers."""
     sums = answers.groupBy("verdict").agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes")).collect()
     reasons: list[str] = []
@@ -80,7 +80,7 @@ def collected(answers: DataFrame) -> Decided:
         for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
             used = json.loads(row.used)
             inconsistent[row.shape] = Answer(Verdict.INCONSISTENT, row.reason, None if used is None else frozenset(used))
-    return Decided(
+    return DecidedShapes(
         {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, tuple(reasons), inconsistent
     )
 
@@ -91,12 +91,12 @@ def consistent_shapes(answers: DataFrame) -> frozenset[str]:
     return frozenset(row.shape for row in known.limit(MOST_REMEMBERED).collect())
 
 
-def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> Drawn:
+def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> DrawnShapes:
     """The shapes of ``records`` that are drawn for an audit, with their ``answers``."""
     modules = records.where(F.col("what") == DRAWN).groupBy(F.col("text").alias("shape")).agg(F.min("body").alias("body"))
     rows = modules.join(answers.groupBy("shape").agg(F.min("verdict").alias("verdict")), "shape").collect()
     found = sorted((row.shape, pickle.loads(row.body), row.verdict) for row in rows)
-    return Drawn(cast(ClausalTBox, pickle.loads(clauses)), tuple((module, verdict) for _, module, verdict in found))
+    return DrawnShapes(cast(ClausalTBox, pickle.loads(clauses)), tuple((module, verdict) for _, module, verdict in found))
 
 
 def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from jobs.spark.checking import Batch, Closed, Figures
-    from jobs.spark.deciding import Decided
+    from jobs.spark.deciding import DecidedShapes
     from jobs.spark.reading import BatchRows
     from jobs.spark.rows import Origins
 
@@ -300,7 +300,7 @@ class _Explaining:
     base: Base
     batch: Batch
     closed: Closed
-    answers: Decided
+    answers: DecidedShapes
     bad: set[int]
     origins: Origins
     conflicts: Sequence[Any] = ()

@@ -26,7 +26,7 @@ from shiq.errors import InputError
 
 
 @dataclass(frozen=True)
-class Cost:
+class TaskCost:
     """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes`` is what went to the driver."""
 
     jobs: int = 0
@@ -42,33 +42,33 @@ class Cost:
     result_bytes: int = 0
     run_ms: int = 0
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
+    def __add__(self, other: TaskCost) -> TaskCost:
+        return TaskCost(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
 
 
-def costs(log: Path) -> dict[int, Cost]:
+def costs(log: Path) -> dict[int, TaskCost]:
     """The cost of each job (by its number) of an event log: a file, or a folder of the files of one application.
 
     Raises: InputError where there is no event log that is not compressed.
     """
     job_of: dict[int, int] = {}
-    found: dict[int, Cost] = {}
+    found: dict[int, TaskCost] = {}
     for event in _events(log):
         match event.get("Event"):
             case "SparkListenerJobStart":
-                found[event["Job ID"]] = Cost(jobs=1)
+                found[event["Job ID"]] = TaskCost(jobs=1)
                 # A stage that several jobs share is run, and counted, for the first of them.
                 for stage in event["Stage IDs"]:
                     job_of.setdefault(stage, event["Job ID"])
             case "SparkListenerTaskEnd":
                 job = job_of.get(event["Stage ID"], -1)
-                found[job] = found.get(job, Cost()) + _task(event)
+                found[job] = found.get(job, TaskCost()) + _task(event)
     return found
 
 
-def total(log: Path) -> Cost:
+def total(log: Path) -> TaskCost:
     """The cost of all jobs of an event log."""
-    found = Cost()
+    found = TaskCost()
     for cost in costs(log).values():
         found = found + cost
     return found
@@ -94,13 +94,13 @@ def _events(log: Path) -> Iterator[dict[str, Any]]:
         )
 
 
-def _task(event: Mapping[str, Any]) -> Cost:
+def _task(event: Mapping[str, Any]) -> TaskCost:
     if event["Task End Reason"]["Reason"] != "Success":
-        return Cost(failed_tasks=1)
+        return TaskCost(failed_tasks=1)
     metrics = event.get("Task Metrics") or {}
     read, shuffled = metrics.get("Input Metrics", {}), metrics.get("Shuffle Read Metrics", {})
     written = metrics.get("Shuffle Write Metrics", {})
-    return Cost(
+    return TaskCost(
         tasks=1,
         input_bytes=read.get("Bytes Read", 0),
         input_rows=read.get("Records Read", 0),
@@ -188,7 +188,9 @@ def main(what: tuple[str, ...], compare: bool, master: str) -> None:
         pairs = [(Path(kg), Path(batch)) for kg, _, batch in (pair.partition(":") for pair in what)]
         click.echo(table(compared(pairs, master)))
         return
-    click.echo(table({log: {f.name.replace("_", " "): getattr(total(Path(log)), f.name) for f in fields(Cost)} for log in what}))
+    click.echo(
+        table({log: {f.name.replace("_", " "): getattr(total(Path(log)), f.name) for f in fields(TaskCost)} for log in what})
+    )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def knowledge_base(plan: Plan) -> LocalKnowledgeBase:
 
 
 @dataclass(frozen=True, eq=False)
-class Primed(OverBase):
+class PrimedBase(OverBase):
     """A base that need not look up individuals whose nodes are ``known``."""
 
     known: Mapping[str, int]
@@ -57,7 +57,7 @@ def whole_of(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int],
     stored = kb.base
     names = _names(stored.names, plan)
     simplified = _simplified(kb, plan)
-    base: Base = Primed(stored, known)
+    base: Base = PrimedBase(stored, known)
     batch = batch_of(base, insertions, names)
     _, lacked = split(base, batch)
     whole = UnionView(base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})

@@ -19,14 +19,14 @@ MOST_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedFiles:
     """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together, are as they were written."""
 
     files: int
     bytes: int
 
 
-def verified(path: Path) -> Verified:
+def verified(path: Path) -> VerifiedFiles:
     """Reads every file of the store at ``path``, those of kept snapshots too.
 
     Raises: StoreError, which names each damaged file.
@@ -48,7 +48,7 @@ def verified(path: Path) -> Verified:
         told = "\n  ".join(error.message for error in faults[:MOST_SHOWN])
         count = f"{len(faults):,} file{'s are' if len(faults) > 1 else ' is'} damaged or missing"
         raise StoreError(f"{path}: {count}:\n  {told}", DAMAGED)
-    return Verified(files, size)
+    return VerifiedFiles(files, size)
 
 
 def verify_lookup(store: Path, file: DataFile, table: str) -> None:

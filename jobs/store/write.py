@@ -50,7 +50,7 @@ BUILDING = "building"
 
 
 @dataclass(frozen=True)
-class Counts:
+class AssertionCounts:
     """Numbers of assertions in a store: of named classes, roles, data properties, in all; and of each class name."""
 
     class_assertions: int
@@ -73,7 +73,7 @@ class Rebuild:
     keeps: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    def unfinished(self, tables: Mapping[str, TableVersion], counts: Counts) -> Manifest:
+    def unfinished(self, tables: Mapping[str, TableVersion], counts: AssertionCounts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
         return Manifest(
             snapshot=self.old.snapshot + 1 if self.old else 1,
@@ -94,7 +94,7 @@ class Rebuild:
         self,
         tables: Mapping[str, TableVersion],
         index_document: Mapping[str, object],
-        counts: Counts,
+        counts: AssertionCounts,
         *,
         leftovers: Iterable[Leftover] = (),
         tbox_leftovers: Iterable[Leftover] = (),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.gate import REFUSED, WITH_THE_BATCH, Gated, SetAside
+from jobs.gate import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from jobs.gate.waivers import INFO, Judgement
 from jobs.repair.known_conflicts import Known
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
 from shiq.amounts import count
 
 
-def gated_text(gated: Gated, *, verbose: bool = False) -> str:
+def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
     lines = [gated.decision.upper()]
     if gated.dry_run:
@@ -65,7 +65,7 @@ def known_text(known: Known, *, is_refuted: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
+def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> list[str]:
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
@@ -77,7 +77,7 @@ def _rows(gated: Gated, rows: Sequence[SetAside], verbose: bool) -> list[str]:
     return lines
 
 
-def _judged(gated: Gated, verbose: bool) -> list[str]:
+def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
     """The conflicts, by cause and by what the policy says of them, one of each; all with ``verbose``."""
     groups: dict[tuple[str, str], list[int]] = {}
     for i, judged in enumerate(gated.judgements):
@@ -98,7 +98,7 @@ def _judged(gated: Gated, verbose: bool) -> list[str]:
     return lines
 
 
-def _identities(gated: Gated, verbose: bool) -> list[str]:
+def _identities(gated: GateAnswer, verbose: bool) -> list[str]:
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []

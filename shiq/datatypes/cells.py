@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shiq.datatypes.datatype_map import SPACES
-from shiq.datatypes.ranges import Known
+from shiq.datatypes.ranges import KnownRange
 from shiq.datatypes.values import DataValue, ValueSet, WholeOrNothing
 
 #: Of a space that is no one's but an unknown datatype's.
@@ -30,7 +30,7 @@ class TooManyError(Exception):
 class Cell:
     """``inside``: the value sets that hold the cell (it is disjoint from the others); ``values`` None: the rest of the domain."""
 
-    inside: frozenset[Known]
+    inside: frozenset[KnownRange]
     space: str = ""
     values: ValueSet | None = None
     _counts: dict[float, float | None] = field(default_factory=dict, repr=False)
@@ -55,14 +55,14 @@ class Cell:
         return self._counts[limit]
 
 
-def cells_of(sets: Iterable[Known]) -> list[Cell]:
+def cells_of(sets: Iterable[KnownRange]) -> list[Cell]:
     """The cells that ``sets`` generate; some may turn out empty where counting is undecided."""
-    by_space: dict[str, list[Known]] = {}
+    by_space: dict[str, list[KnownRange]] = {}
     for known in dict.fromkeys(sets):
         by_space.setdefault(known.space, []).append(known)
     cells = [Cell(frozenset())]
     for space, members in by_space.items():
-        pieces: list[tuple[frozenset[Known], ValueSet]] = [(frozenset(), SPACES.get(space, EVERY_FORM))]
+        pieces: list[tuple[frozenset[KnownRange], ValueSet]] = [(frozenset(), SPACES.get(space, EVERY_FORM))]
         for known in members:
             split = []
             for inside, values in pieces:

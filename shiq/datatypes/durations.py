@@ -32,7 +32,7 @@ def _reach(months: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class DurationBound:
     """A min/max facet."""
 
     facet: str
@@ -70,7 +70,7 @@ class Only:
         return 1
 
 
-Condition: TypeAlias = Bound | Only
+Condition: TypeAlias = DurationBound | Only
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +130,4 @@ def durations_only(kind: str) -> DurationSet:
 
 
 def durations_bounded(facet: str, bound: Duration) -> DurationSet:
-    return DurationSet(frozenset([frozenset([(Bound(facet, *bound), True)])]))
+    return DurationSet(frozenset([frozenset([(DurationBound(facet, *bound), True)])]))

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from shiq.datatypes.calendars import CALENDARS, DAY, Calendar, Moment, days_before, days_in_month
 from shiq.datatypes.durations import Duration
-from shiq.datatypes.reals import BINARY64, SINGLE, Format, rank
+from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, rank
 from shiq.datatypes.values import BASE64, BOOLEAN, DOUBLE, DURATION, FLOAT, HEX, REAL, TEXT, URI, XML
 
 #: Longer numerals are not evaluated: their literals are opaque.
@@ -111,7 +111,7 @@ def read_rational(lexical: str) -> Exact:
     return Fraction(_whole(parts[1]), _whole(parts[2]))
 
 
-def read_float(form: Format, lexical: str) -> int:
+def read_float(form: FloatFormat, lexical: str) -> int:
     if lexical == "NaN":
         return form.nan
     parts = _FLOAT.fullmatch(lexical)

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.ranges import Formula, holds, rests_on_unknown
 from shiq.datatypes.setting import Setting, unanimous
-from shiq.datatypes.successors import Label, Limit, Need, Supply, solvable
+from shiq.datatypes.successors import DataNeed, Label, Limit, Supply, solvable
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.datatypes.worlds import Element
 from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
@@ -258,7 +258,7 @@ class Question:
             return None
         bit = setting.ground.formulas
         count = len(self.at_least)
-        needs = tuple(Need(a.n, a.property, self.up(a.property), bit[f]) for a, f in zip(self.at_least, formulas))
+        needs = tuple(DataNeed(a.n, a.property, self.up(a.property), bit[f]) for a, f in zip(self.at_least, formulas))
         limits = tuple(Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:]))
         answer = unanimous(
             found for world in setting.worlds() if (found := self._in_world(setting, world, needs, limits)) != math.inf
@@ -266,7 +266,7 @@ class Question:
         return None if answer is None else bool(answer)
 
     def _in_world(
-        self, setting: Setting, world: Sequence[Element], needs: tuple[Need, ...], limits: tuple[Limit, ...]
+        self, setting: Setting, world: Sequence[Element], needs: tuple[DataNeed, ...], limits: tuple[Limit, ...]
     ) -> float | None:
         """Whether the question is satisfiable in one world (0, 1 or None); inf if the world is impossible."""
         named: Counter[tuple[int, Label, Label]] = Counter()

@@ -31,7 +31,7 @@ from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, ValueSet, Whole
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRange:
     """A value set of one space; ``datatype`` is its IRI if it is a whole datatype."""
 
     space: str
@@ -66,14 +66,14 @@ class Or:
     operands: tuple[Formula, ...]
 
 
-Leaf: TypeAlias = Known | Unknown | Enumeration
+Leaf: TypeAlias = KnownRange | Unknown | Enumeration
 Formula: TypeAlias = Leaf | Not | And | Or
 
 EVERY_VALUE = And(())
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RangeFormula:
     """A data range as a formula, what is wrong with it, and the datatypes in it that are not known."""
 
     formula: Formula
@@ -81,11 +81,11 @@ class Reading:
     unknown_datatypes: frozenset[str]
 
 
-def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> Reading:
+def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> RangeFormula:
     """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the first fault is told."""
     reader = _Reader(definitions)
     formula = reader.read(data_range)
-    return Reading(formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown))
+    return RangeFormula(formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown))
 
 
 class _Reader:
@@ -123,10 +123,10 @@ class _Reader:
         if iri in PARTS:
             return Or(tuple(self.datatype(part) for part in PARTS[iri]))
         if iri in TYPES:
-            return Known(TYPES[iri].space, TYPES[iri].values, iri)
+            return KnownRange(TYPES[iri].space, TYPES[iri].values, iri)
         definition = self.definitions.get(iri)
         if definition is None and BY_FORM in self.definitions:
-            return Known(FORMS_OF + iri, WholeOrNothing(True), iri)
+            return KnownRange(FORMS_OF + iri, WholeOrNothing(True), iri)
         if definition is None:
             self.unknown.add(iri)
             return Unknown(owl.Datatype(iri))
@@ -154,7 +154,7 @@ class _Reader:
         if not data_range.facets:
             return base
         if iri not in KNOWN_FACETS:
-            if iri in self.unknown or (isinstance(base, Known) and base.space == FORMS_OF + iri):
+            if iri in self.unknown or (isinstance(base, KnownRange) and base.space == FORMS_OF + iri):
                 return And((base, Unknown(data_range)))
             return self.fault(data_range, f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map")
         try:
@@ -178,7 +178,7 @@ class _Reader:
                 values = values.meet(facet_set(iri, facet, literal))
             except UndecidedFacetError:
                 undecided.append(Unknown(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),))))
-        return And((Known(known.space, values), *undecided)) if undecided else Known(known.space, values)
+        return And((KnownRange(known.space, values), *undecided)) if undecided else KnownRange(known.space, values)
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
@@ -231,7 +231,7 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
 
     def truth(leaf: Leaf) -> bool | None:
         match leaf:
-            case Known(space, values, datatype):
+            case KnownRange(space, values, datatype):
                 if value.is_opaque:
                     return True if datatype_of(value) == datatype else None
                 return values.has(value.key) if value.space == space else False

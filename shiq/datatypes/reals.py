@@ -92,7 +92,7 @@ def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class FloatFormat:
     """A binary floating-point format: ``digits`` of precision, exponents from ``lowest`` up; ``infinity`` is INF's rank."""
 
     digits: int
@@ -104,11 +104,11 @@ class Format:
         return self.infinity + 1
 
 
-SINGLE = Format(24, -149, 0x7F800000)
-BINARY64 = Format(53, -1074, 0x7FF0000000000000)
+SINGLE = FloatFormat(24, -149, 0x7F800000)
+BINARY64 = FloatFormat(53, -1074, 0x7FF0000000000000)
 
 
-def rank(negative: bool, magnitude: Fraction, form: Format) -> int:
+def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
     """The rank of the value of ``form`` nearest to ±magnitude, ties to even, overflow to infinity.
 
     Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those of the negative ones.
@@ -130,7 +130,7 @@ def rank(negative: bool, magnitude: Fraction, form: Format) -> int:
 class FloatSet:
     """Ranks of one format, and whether NaN is in."""
 
-    form: Format
+    form: FloatFormat
     ranks: Intervals
     nan: bool
 
@@ -151,7 +151,7 @@ class FloatSet:
         return min(total, limit)
 
 
-def floats_bounded(facet: str, bound: int, form: Format) -> FloatSet:
+def floats_bounded(facet: str, bound: int, form: FloatFormat) -> FloatSet:
     """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the bound is NaN."""
     if bound == form.nan:
         return FloatSet(form, NONE, False)
@@ -176,5 +176,5 @@ def bounded(facet: str, lower: int | Fraction, upper: int | Fraction) -> Interva
 ALL_REALS = reals_in(ALL)
 
 
-def all_floats(form: Format) -> FloatSet:
+def all_floats(form: FloatFormat) -> FloatSet:
     return FloatSet(form, ALL, True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from shiq.datatypes.cells import Cell, cells_of
-from shiq.datatypes.ranges import Enumeration, Formula, Known, Unknown, datatype_of, evaluate, leaves
+from shiq.datatypes.ranges import Enumeration, Formula, KnownRange, Unknown, datatype_of, evaluate, leaves
 from shiq.datatypes.values import OPAQUE, DataValue
 from shiq.datatypes.worlds import Element, cell_truth, subsets, worlds
 from shiq.model import Datatype
@@ -34,13 +34,13 @@ class Ground:
         found = [leaf for formula in self.formulas for leaf in leaves(formula)]
         self.enumerated = frozenset(v for formula in self.formulas for v in enumerated(formula))
         self.unknown: tuple[Unknown, ...] = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, Unknown)))
-        self.sets = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, Known)))
-        self._split: dict[frozenset[Known], list[Cell]] = {}
+        self.sets = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, KnownRange)))
+        self._split: dict[frozenset[KnownRange], list[Cell]] = {}
         self._signatures: dict[Cell, tuple[int, ...]] = {}
 
     def cells(self, formulas: Iterable[Formula]) -> Sequence[Cell]:
         """The cells, split by the value sets of further ``formulas`` too."""
-        more = frozenset(leaf for f in formulas for leaf in leaves(f) if isinstance(leaf, Known) and leaf not in self.sets)
+        more = frozenset(leaf for f in formulas for leaf in leaves(f) if isinstance(leaf, KnownRange) and leaf not in self.sets)
         if more not in self._split:
             self._split[more] = cells_of([*self.sets, *more])
         return self._split[more]
@@ -63,7 +63,7 @@ class Ground:
             mask |= holds << bit
         return mask
 
-    def _mask(self, truth: Callable[[Known | Unknown | Enumeration], bool]) -> int:
+    def _mask(self, truth: Callable[[KnownRange | Unknown | Enumeration], bool]) -> int:
         return sum(bool(evaluate(formula, truth)) << bit for formula, bit in self.formulas.items())
 
 

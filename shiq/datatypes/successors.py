@@ -23,7 +23,7 @@ Label = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class DataNeed:
     """≥n p.D: ``label`` is p with all properties above it, ``bit`` that of D in signatures."""
 
     n: int
@@ -54,7 +54,7 @@ class Supply:
 
 @lru_cache(maxsize=20_000)
 def solvable(
-    needs: tuple[Need, ...], limits: tuple[Limit, ...], supplies: tuple[Supply, ...], disjoint: frozenset[tuple[str, str]]
+    needs: tuple[DataNeed, ...], limits: tuple[Limit, ...], supplies: tuple[Supply, ...], disjoint: frozenset[tuple[str, str]]
 ) -> bool | None:
     """Whether labels can be chosen so that all needs and limits hold; exact, None if the program grows too large."""
     for supply in supplies:
@@ -73,7 +73,7 @@ def solvable(
     return answer
 
 
-def _met(atom: Need | Limit, supplies: Sequence[Supply]) -> float:
+def _met(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float:
     """How many values count for ``atom`` by their asserted labels."""
     return sum(s.count for s in supplies if atom.property in s.label and s.signature >> atom.bit & 1)
 
@@ -83,8 +83,8 @@ def _legal(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -
 
 
 def _groups(
-    needs: list[Need], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
-) -> list[tuple[list[Need], bool]]:
+    needs: list[DataNeed], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
+) -> list[tuple[list[DataNeed], bool]]:
     """The needs, joined where a limited, forbidden or disjoint property connects them; True for one that none touches."""
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []
@@ -92,7 +92,7 @@ def _groups(
         mark: set[object] = set(need.label & touched)
         mark |= {pair for pair in disjoint if pair[0] in need.label or pair[1] in need.label}
         marks.append(mark)
-    groups: list[tuple[set[object], list[Need]]] = []
+    groups: list[tuple[set[object], list[DataNeed]]] = []
     for need, mark in zip(needs, marks):
         joined = [group for group in groups if group[0] & mark]
         groups = [group for group in groups if not (group[0] & mark)]
@@ -101,13 +101,13 @@ def _groups(
     return [(group, not mark) for mark, group in groups]
 
 
-def _enough(need: Need, supplies: Sequence[Supply]) -> bool:
+def _enough(need: DataNeed, supplies: Sequence[Supply]) -> bool:
     """Whether ``need`` can be met where nothing stands against its label: `_solve` without the program."""
     return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
 def _solve(
-    needs: list[Need], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
+    needs: list[DataNeed], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
 ) -> bool | None:
     """One group of needs. Variables: how many values of a supply take which larger label."""
     if len(needs) > MOST_NEEDS:
@@ -142,7 +142,7 @@ def _solve(
 def _options(
     supply: Supply,
     labels: Collection[Label],
-    needs: Sequence[Need],
+    needs: Sequence[DataNeed],
     limits: Sequence[Limit],
     budgets: Sequence[int],
     disjoint: frozenset[tuple[str, str]],

@@ -20,7 +20,7 @@ from shiq.datatypes.cells import TooManyError
 from shiq.datatypes.datatype_map import denoted
 from shiq.datatypes.proxies import Proxies, make_proxies
 from shiq.datatypes.question import Part, Question, union
-from shiq.datatypes.ranges import Formula, Reading, holds, read_range
+from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
 from shiq.datatypes.setting import Ground, Setting, unanimous
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.datatypes.worlds import Element
@@ -51,7 +51,7 @@ class DataTheory:
         self.definitions = dict(definitions or {})
         self.roles = roles or RoleBox()
         self._values: dict[Literal, DataValue | IllTyped] = {}
-        self._readings: dict[DataRange, Reading] = {}
+        self._readings: dict[DataRange, RangeFormula] = {}
         self._members: dict[tuple[DataRange, Literal], bool | None] = {}
         self._grounds: dict[frozenset[Formula], Ground] = {}
         self._sizes: dict[tuple[DataRange, float], float | None] = {}
@@ -90,7 +90,7 @@ class DataTheory:
 
     # --- ranges -------------------------------------------------------------------------------
 
-    def reading(self, range: DataRange) -> Reading:
+    def reading(self, range: DataRange) -> RangeFormula:
         """``range`` with the definitions unfolded."""
         found = self._readings.get(range)
         return found if found is not None else _remember(self._readings, range, read_range(range, self.definitions))

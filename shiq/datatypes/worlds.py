@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from shiq.datatypes.cells import Cell
-from shiq.datatypes.ranges import Enumeration, Formula, Known, Leaf, Unknown, evaluate
+from shiq.datatypes.ranges import Enumeration, Formula, KnownRange, Leaf, Unknown, evaluate
 from shiq.datatypes.values import DataValue
 
 
@@ -31,7 +31,7 @@ class Element:
                 return leaf in self.inside
             case Enumeration(values):
                 return not self.names.isdisjoint(values)
-            case Known(space, values):
+            case KnownRange(space, values):
                 if self.cell is not None:
                     return leaf in self.cell.inside
                 value = next(name for name in self.names if not name.is_opaque)
@@ -49,7 +49,7 @@ def cell_truth(cell: Cell, inside: frozenset[Unknown]) -> Callable[[Leaf], bool]
         match leaf:
             case Unknown():
                 return leaf in inside
-            case Known():
+            case KnownRange():
                 return leaf in cell.inside
         return False
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from shiq.canonical import canonical_order, places
-from shiq.explanation.parsed import TYPE, Line
+from shiq.explanation.parsed import TYPE, TripleLine
 
 #: A line with numbers for its individuals and literals: (predicate, fixed class or datatype, subject, object or -1).
 Row: TypeAlias = tuple[str, str, int, int]
 
 
-def rows_of(lines: Sequence[Line]) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+def rows_of(lines: Sequence[TripleLine]) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """``lines`` with their individuals and literals numbered as they are first met; and these, by number."""
     numbers: dict[str, int] = {}
     rows: list[Row] = []

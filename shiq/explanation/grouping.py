@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.patterns import Form, Key, Pattern, Told, form_of, told_of
+from shiq.explanation.patterns import Form, Key, Pattern, PatternStory, form_of, told_of
 from shiq.explanation.titles import told_apart
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Explained:
 
     def __init__(self, conflicts: Sequence[Conflict], labels: Labels | Mapping[str, str] | None = None) -> None:
         self.labels = labels if isinstance(labels, Labels) else labels_for(conflicts, labels or {})
-        self._told: dict[Key, Told] = {}
+        self._told: dict[Key, PatternStory] = {}
         self._forms: list[Form] = []
         for conflict in conflicts:
             form = form_of(conflict)

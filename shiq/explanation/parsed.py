@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
-class Line(NamedTuple):
+class TripleLine(NamedTuple):
     """A triple as its N-Triples terms."""
 
     subject: str
@@ -25,10 +25,10 @@ class Line(NamedTuple):
     object: str
 
 
-def line_of(text: str) -> Line | None:
+def line_of(text: str) -> TripleLine | None:
     """The terms of an N-Triples line; None for what is none."""
     match = _LINE.match(text)
-    return Line(match[1], match[2], match[3]) if match else None
+    return TripleLine(match[1], match[2], match[3]) if match else None
 
 
 def term_of(text: str) -> str:
@@ -45,7 +45,7 @@ def literal_of(text: str) -> owl.Literal:
     return owl.Literal(lexical, suffix[3:-1] if suffix else owl.XSD + "string")
 
 
-def assertion_of(line: Line) -> owl.Assertion:
+def assertion_of(line: TripleLine) -> owl.Assertion:
     """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
     subject = term_of(line.subject)
     if line.object.startswith('"'):

@@ -17,8 +17,8 @@ from shiq import model as owl
 from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.parsed import Line, axiom_of, line_of, literal_of, term_of
-from shiq.explanation.phrases import PLACE, Names, literal_kind, plain_literal
+from shiq.explanation.parsed import TripleLine, axiom_of, line_of, literal_of, term_of
+from shiq.explanation.phrases import PLACE, Naming, literal_kind, plain_literal
 from shiq.explanation.proof import prove
 from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
 from shiq.explanation.story import KNOWN, TONIGHT, told
@@ -60,7 +60,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PatternStory:
     """The pattern of some conflicts, and their story with places for their terms, which are numbered as they are first met."""
 
     pattern: Pattern
@@ -91,7 +91,7 @@ def form_of(conflict: Conflict) -> Form:
     return Form((conflict.axioms, rows, odd, len(conflict.insertions), conflict.origin), terms)
 
 
-def told_of(conflict: Conflict, labels: Labels) -> Told:
+def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
     """The pattern and the story of ``conflict``."""
     lines, odd = _lines((*conflict.insertions, *conflict.base))
     rows, terms = rows_of(lines)
@@ -128,14 +128,14 @@ def told_of(conflict: Conflict, labels: Labels) -> Told:
         len(in_general),
     )
     literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
-    names = Names(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))
+    names = Naming(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))
     story = told(list(zip(begins, numbered)), values, proof, names, labels)
-    return Told(pattern, story)
+    return PatternStory(pattern, story)
 
 
-def _lines(texts: Sequence[str]) -> tuple[list[Line], tuple[str, ...]]:
+def _lines(texts: Sequence[str]) -> tuple[list[TripleLine], tuple[str, ...]]:
     """The triples of ``texts``, and those that are none, sorted."""
-    lines: list[Line] = []
+    lines: list[TripleLine] = []
     odd: list[str] = []
     for text in texts:
         line = line_of(text)
@@ -267,7 +267,7 @@ def _general(given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof:
         bare = re.sub(r"\Aan? ", "", kind)
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
-    story = told([("", a) for a in given], axioms, proof, Names(letter, value, in_general=True), labels)
+    story = told([("", a) for a in given], axioms, proof, Naming(letter, value, in_general=True), labels)
     if len(letters) == 1:
         story = re.sub(r"\bX\b", "it", story)
         story = re.sub(r"\A[Ii]t\b", "Something", story)

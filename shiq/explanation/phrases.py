@@ -50,7 +50,7 @@ _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class Naming:
     """What individuals and literals are called in a text; ``in_general``: literals are only called by their kind."""
 
     individual: Callable[[str], str]
@@ -245,7 +245,7 @@ _PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "und
 _VERBS = ("is", "has", "was", "contains", "includes")
 
 
-def fact(value: owl.Assertion, names: Names, labels: Labels) -> str:
+def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
     """An assertion as a clause."""
     of = names.individual
     match value:

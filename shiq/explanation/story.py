@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.naming import some_name
-from shiq.explanation.phrases import Names, axiom, fact, inclusion, predicate, range_noun
+from shiq.explanation.phrases import Naming, axiom, fact, inclusion, predicate, range_noun
 from shiq.explanation.proving.steps import WITNESS, Clash, Fact, Proof, Step
 
 #: Where a fact is from, as a sentence begins: of the batch, or of what was there before.
@@ -22,16 +22,16 @@ _DIFFER = "but they are recorded as two different things"
 
 
 def told(
-    given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None, names: Names, labels: Labels
+    given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None, names: Naming, labels: Labels
 ) -> str:
     """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one) and ``axioms``."""
     return _Story(names, labels).whole(given, axioms, proof)
 
 
 class _Story:
-    def __init__(self, names: Names, labels: Labels) -> None:
+    def __init__(self, names: Naming, labels: Labels) -> None:
         self._plain = names
-        self._names = Names(self._individual, names.literal, names.in_general)
+        self._names = Naming(self._individual, names.literal, names.in_general)
         self._labels = labels
 
     def _individual(self, name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shiq import model as owl
-from shiq.explanation.parsed import Line, assertion_of, line_of, literal_of, term_of
+from shiq.explanation.parsed import TripleLine, assertion_of, line_of, literal_of, term_of
 
 #: A node that `assertion_lines` made, and the assertion that it belongs to.
 NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
@@ -21,7 +21,7 @@ _CARDINALITIES: dict[str, tuple[Any, Any]] = {
 }
 
 
-def node_of(line: Line) -> str:
+def node_of(line: TripleLine) -> str:
     """Which assertion of several triples ``line`` is part of; "" for one that stands alone."""
     match = NODE.match(line.subject) or NODE.match(line.object)
     return match[1] if match else ""
@@ -30,7 +30,7 @@ def node_of(line: Line) -> str:
 def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]:
     """The assertions of ``texts``, each behind the place of its first line; what cannot be read is left out."""
     found: dict[int, owl.Assertion] = {}
-    together: dict[str, tuple[int, list[Line]]] = {}
+    together: dict[str, tuple[int, list[TripleLine]]] = {}
     for i, text in enumerate(texts):
         line = line_of(text)
         node = node_of(line) if line else ""
@@ -45,7 +45,7 @@ def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]
     return tuple(sorted(found.items()))
 
 
-def assertion_of_lines(lines: list[Line]) -> owl.Assertion | None:
+def assertion_of_lines(lines: list[TripleLine]) -> owl.Assertion | None:
     """The assertion that ``lines`` say together; None if they are not of a form known here."""
     graph: dict[str, dict[str, str]] = {}
     for line in lines:
@@ -56,7 +56,7 @@ def assertion_of_lines(lines: list[Line]) -> owl.Assertion | None:
         return None
 
 
-def _assertion(lines: list[Line], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
+def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
     for line in lines:
         if not NODE.match(line.subject):
             return owl.ClassAssertion(_expression(line.object, graph), term_of(line.subject))

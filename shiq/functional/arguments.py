@@ -12,7 +12,7 @@ from shiq import model as m
 from shiq.signature import is_reserved
 
 
-class Refused(Exception):
+class RefusedConstruct(Exception):
     """A construct that gives no value; ``kind`` is one of `shiq.verdict.KINDS`."""
 
     def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
@@ -118,10 +118,12 @@ def _a(kind: str) -> str:
 
 def named(value: object, kind: str) -> str:
     if not isinstance(value, Iri):
-        raise Refused(f"{_shown(value)} where {_a(kind)} is expected")
+        raise RefusedConstruct(f"{_shown(value)} where {_a(kind)} is expected")
     if is_reserved(value) and value not in BUILT_IN[kind]:
         near = get_close_matches(value, BUILT_IN[kind], 1)
-        raise Refused(f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
+        raise RefusedConstruct(
+            f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else ""
+        )
     return str(value)
 
 
@@ -157,26 +159,26 @@ def data_range(value: object) -> Any:
 
 def individual(value: object) -> str:
     if not isinstance(value, Iri | Blank):
-        raise Refused(f"{_shown(value)} where an individual is expected")
+        raise RefusedConstruct(f"{_shown(value)} where an individual is expected")
     return str(value)
 
 
 def literal(value: object) -> m.Literal:
     if not isinstance(value, m.Literal):
-        raise Refused(f"{_shown(value)} where a literal is expected")
+        raise RefusedConstruct(f"{_shown(value)} where a literal is expected")
     _refuse_misspelt(value.datatype)
     return value
 
 
 def cardinality(value: object) -> int:
     if not isinstance(value, int):
-        raise Refused(f"{_shown(value)} where a number is expected")
+        raise RefusedConstruct(f"{_shown(value)} where a number is expected")
     return value
 
 
 def plain_iri(value: object) -> str:
     if not isinstance(value, Iri):
-        raise Refused(f"{_shown(value)} where an IRI is expected")
+        raise RefusedConstruct(f"{_shown(value)} where an IRI is expected")
     return str(value)
 
 
@@ -189,25 +191,25 @@ def _refuse_misspelt(iri: str) -> None:
 
     if not is_known(iri) and iri not in _UNREAD_DATATYPES:
         near = get_close_matches(iri, KNOWN_FACETS, 1)
-        raise Refused(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
+        raise RefusedConstruct(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
 
 
 def annotation_value(value: object) -> object:
     if not isinstance(value, Iri | Blank | m.Literal):
-        raise Refused(f"{_shown(value)} where an annotation value is expected")
+        raise RefusedConstruct(f"{_shown(value)} where an annotation value is expected")
     return value
 
 
 def declared_entity(value: object) -> Entity:
     if not isinstance(value, Entity):
-        raise Refused(f"{_shown(value)} where an entity such as Class(...) is expected")
+        raise RefusedConstruct(f"{_shown(value)} where an entity such as Class(...) is expected")
     return value
 
 
 def group_of(member: Coercion) -> Coercion:
     def coerce(value: object) -> tuple[Any, ...]:
         if not isinstance(value, Group):
-            raise Refused(f"{_shown(value)} where a list in parentheses is expected")
+            raise RefusedConstruct(f"{_shown(value)} where a list in parentheses is expected")
         return tuple(member(x) for x in value.members)
 
     return coerce

@@ -21,7 +21,7 @@ from shiq.functional.arguments import (
     Entity,
     Group,
     Import,
-    Refused,
+    RefusedConstruct,
     annotation_value,
     cardinality,
     class_expression,
@@ -41,7 +41,7 @@ from shiq.functional.arguments import (
 
 
 @dataclass(frozen=True)
-class Rule:
+class ConstructRule:
     """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it is there, or, as one tuple, all
     further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations."""
 
@@ -53,7 +53,7 @@ class Rule:
     annotated: bool = False
 
     def build(self, keyword: str, arguments: Sequence[object]) -> Any:
-        """The value of ``keyword(arguments)``. Raises `Refused`."""
+        """The value of ``keyword(arguments)``. Raises `RefusedConstruct`."""
         if self.annotated:
             skipped = 0
             while skipped < len(arguments) and isinstance(arguments[skipped], Annotation):
@@ -63,7 +63,7 @@ class Rule:
         most = fixed + (self.optional is not None)
         if count < fixed + self.least or (self.rest is None and count > most):
             least = f"at least {fixed + self.least}" if self.rest else f"{fixed} or {most}" if most > fixed else f"{fixed}"
-            raise Refused(f"{keyword} takes {least} arguments, here are {count}")
+            raise RefusedConstruct(f"{keyword} takes {least} arguments, here are {count}")
         values = [coerce(argument) for coerce, argument in zip(self.fixed, arguments)]
         if self.rest is not None:
             return self.make(*values, tuple(map(self.rest, arguments[fixed:])))
@@ -72,8 +72,8 @@ class Rule:
         return self.make(*values)
 
 
-def _axiom(make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2) -> Rule:
-    return Rule(make, fixed, rest=rest, least=least if rest else 0, annotated=True)
+def _axiom(make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2) -> ConstructRule:
+    return ConstructRule(make, fixed, rest=rest, least=least if rest else 0, annotated=True)
 
 
 def _distinct(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +90,7 @@ def _distinct(make: Callable[..., Any]) -> Callable[..., Any]:
 def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) < 2:
-        raise Refused("all members are the same: its meaning is not defined")
+        raise RefusedConstruct("all members are the same: its meaning is not defined")
     return distinct
 
 
@@ -102,74 +102,76 @@ def _object_inclusion(sub: Chain | m.ObjectPropertyExpression, sup: m.ObjectProp
     return m.SubObjectPropertyChain(sub.properties, sup) if isinstance(sub, Chain) else m.SubObjectPropertyOf(sub, sup)
 
 
-def _data_restriction(make: Callable[..., Any]) -> Rule:
+def _data_restriction(make: Callable[..., Any]) -> ConstructRule:
     def build(*arguments: Any) -> Any:
         if len(arguments[0]) > 2:
-            raise Refused("a data range over several properties", "outside-shiq")
+            raise RefusedConstruct("a data range over several properties", "outside-shiq")
         property, range = arguments[0]
         return make(data_property(property), data_range(range))
 
-    return Rule(build, rest=lambda value: value, least=2)
+    return ConstructRule(build, rest=lambda value: value, least=2)
 
 
 def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
     if len(rest) % 2:
-        raise Refused("a facet without a value")
+        raise RefusedConstruct("a facet without a value")
     return m.DatatypeRestriction(base, tuple((plain_iri(f), literal(v)) for f, v in zip(rest[::2], rest[1::2])))
 
 
-def _object_assertion(make: Callable[..., Any]) -> Rule:
+def _object_assertion(make: Callable[..., Any]) -> ConstructRule:
     return _axiom(lambda *arguments: (make(*arguments),), role, individual, individual)
 
 
-def _data_assertion(make: Callable[..., Any]) -> Rule:
+def _data_assertion(make: Callable[..., Any]) -> ConstructRule:
     return _axiom(lambda *arguments: (make(*arguments),), data_property, individual, literal)
 
 
-def _declared(kind: str) -> Rule:
-    return Rule(lambda name: Entity(kind, name), (lambda value: named(value, kind) if kind in BUILT_IN else plain_iri(value),))
+def _declared(kind: str) -> ConstructRule:
+    return ConstructRule(
+        lambda name: Entity(kind, name), (lambda value: named(value, kind) if kind in BUILT_IN else plain_iri(value),)
+    )
 
 
-def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> Rule:
+def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> ConstructRule:
     return _axiom(lambda *values: AnnotationAxiom(values[:properties]), *fixed)
 
 
-CONSTRUCTS: dict[str, Rule] = {
+CONSTRUCTS: dict[str, ConstructRule] = {
     "Class": _declared("class"),
     "ObjectProperty": _declared("object property"),
     "DataProperty": _declared("data property"),
     "AnnotationProperty": _declared("annotation property"),
     "Datatype": _declared("datatype"),
     "NamedIndividual": _declared("individual"),
-    "Annotation": Rule(lambda property, _: Annotation(property), (plain_iri, annotation_value), annotated=True),
-    "ObjectInverseOf": Rule(m.ObjectInverseOf, (object_property,)),
-    "ObjectPropertyChain": Rule(Chain, rest=role, least=2),
-    "DataIntersectionOf": Rule(m.DataIntersectionOf, rest=data_range, least=1),
-    "DataUnionOf": Rule(m.DataUnionOf, rest=data_range, least=1),
-    "DataComplementOf": Rule(m.DataComplementOf, (data_range,)),
-    "DataOneOf": Rule(m.DataOneOf, rest=literal, least=1),
-    "DatatypeRestriction": Rule(_restriction, (datatype,), rest=lambda value: value, least=2),
-    "ObjectIntersectionOf": Rule(m.ObjectIntersectionOf, rest=class_expression, least=1),
-    "ObjectUnionOf": Rule(m.ObjectUnionOf, rest=class_expression, least=1),
-    "ObjectComplementOf": Rule(m.ObjectComplementOf, (class_expression,)),
-    "ObjectOneOf": Rule(m.ObjectOneOf, rest=individual, least=1),
-    "ObjectSomeValuesFrom": Rule(m.ObjectSomeValuesFrom, (role, class_expression)),
-    "ObjectAllValuesFrom": Rule(m.ObjectAllValuesFrom, (role, class_expression)),
-    "ObjectHasValue": Rule(m.ObjectHasValue, (role, individual)),
-    "ObjectHasSelf": Rule(m.ObjectHasSelf, (role,)),
-    "ObjectMinCardinality": Rule(m.ObjectMinCardinality, (cardinality, role), class_expression),
-    "ObjectMaxCardinality": Rule(m.ObjectMaxCardinality, (cardinality, role), class_expression),
-    "ObjectExactCardinality": Rule(m.ObjectExactCardinality, (cardinality, role), class_expression),
+    "Annotation": ConstructRule(lambda property, _: Annotation(property), (plain_iri, annotation_value), annotated=True),
+    "ObjectInverseOf": ConstructRule(m.ObjectInverseOf, (object_property,)),
+    "ObjectPropertyChain": ConstructRule(Chain, rest=role, least=2),
+    "DataIntersectionOf": ConstructRule(m.DataIntersectionOf, rest=data_range, least=1),
+    "DataUnionOf": ConstructRule(m.DataUnionOf, rest=data_range, least=1),
+    "DataComplementOf": ConstructRule(m.DataComplementOf, (data_range,)),
+    "DataOneOf": ConstructRule(m.DataOneOf, rest=literal, least=1),
+    "DatatypeRestriction": ConstructRule(_restriction, (datatype,), rest=lambda value: value, least=2),
+    "ObjectIntersectionOf": ConstructRule(m.ObjectIntersectionOf, rest=class_expression, least=1),
+    "ObjectUnionOf": ConstructRule(m.ObjectUnionOf, rest=class_expression, least=1),
+    "ObjectComplementOf": ConstructRule(m.ObjectComplementOf, (class_expression,)),
+    "ObjectOneOf": ConstructRule(m.ObjectOneOf, rest=individual, least=1),
+    "ObjectSomeValuesFrom": ConstructRule(m.ObjectSomeValuesFrom, (role, class_expression)),
+    "ObjectAllValuesFrom": ConstructRule(m.ObjectAllValuesFrom, (role, class_expression)),
+    "ObjectHasValue": ConstructRule(m.ObjectHasValue, (role, individual)),
+    "ObjectHasSelf": ConstructRule(m.ObjectHasSelf, (role,)),
+    "ObjectMinCardinality": ConstructRule(m.ObjectMinCardinality, (cardinality, role), class_expression),
+    "ObjectMaxCardinality": ConstructRule(m.ObjectMaxCardinality, (cardinality, role), class_expression),
+    "ObjectExactCardinality": ConstructRule(m.ObjectExactCardinality, (cardinality, role), class_expression),
     "DataSomeValuesFrom": _data_restriction(m.DataSomeValuesFrom),
     "DataAllValuesFrom": _data_restriction(m.DataAllValuesFrom),
-    "DataHasValue": Rule(m.DataHasValue, (data_property, literal)),
-    "DataMinCardinality": Rule(m.DataMinCardinality, (cardinality, data_property), data_range),
-    "DataMaxCardinality": Rule(m.DataMaxCardinality, (cardinality, data_property), data_range),
-    "DataExactCardinality": Rule(m.DataExactCardinality, (cardinality, data_property), data_range),
+    "DataHasValue": ConstructRule(m.DataHasValue, (data_property, literal)),
+    "DataMinCardinality": ConstructRule(m.DataMinCardinality, (cardinality, data_property), data_range),
+    "DataMaxCardinality": ConstructRule(m.DataMaxCardinality, (cardinality, data_property), data_range),
+    "DataExactCardinality": ConstructRule(m.DataExactCardinality, (cardinality, data_property), data_range),
 }
 
-AXIOMS: dict[str, Rule] = {
-    "Import": Rule(Import, (plain_iri,)),
+AXIOMS: dict[str, ConstructRule] = {
+    "Import": ConstructRule(Import, (plain_iri,)),
     "Declaration": _axiom(lambda entity: entity, declared_entity),
     "SubClassOf": _axiom(m.SubClassOf, class_expression, class_expression),
     "EquivalentClasses": _axiom(m.EquivalentClasses, rest=class_expression),
@@ -215,17 +217,17 @@ AXIOMS: dict[str, Rule] = {
 
 
 def build(keyword: str, arguments: Sequence[object]) -> Any:
-    """The value of ``keyword(arguments)``; "" is a group. Raises `Refused`."""
+    """The value of ``keyword(arguments)``; "" is a group. Raises `RefusedConstruct`."""
     if not keyword:
         return Group(tuple(arguments))
     return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments)
 
 
-def unknown(keyword: str, place: str) -> Refused:
+def unknown(keyword: str, place: str) -> RefusedConstruct:
     """Why ``keyword`` cannot stand here: a near miss is a typing error, anything else (SWRL's DLSafeRule, ...) is foreign."""
     if keyword in CONSTRUCTS or keyword in AXIOMS:
-        return Refused(f"{keyword} cannot stand {place}")
+        return RefusedConstruct(f"{keyword} cannot stand {place}")
     near = get_close_matches(keyword, [*AXIOMS, *CONSTRUCTS], 1, 0.8)
     if near:
-        return Refused(f"{keyword} is no construct of OWL 2", hint=f"did you mean {near[0]}?")
-    return Refused(f"{keyword} is no construct of OWL 2 that SHIQ(D) can say", "outside-shiq")
+        return RefusedConstruct(f"{keyword} is no construct of OWL 2", hint=f"did you mean {near[0]}?")
+    return RefusedConstruct(f"{keyword} is no construct of OWL 2 that SHIQ(D) can say", "outside-shiq")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiq import model as owl
-from shiq.functional.arguments import Iri, Refused
+from shiq.functional.arguments import Iri, RefusedConstruct
 from shiq.functional.tokens import Token
 
 _PREDEFINED = {"owl:": owl.OWL, "rdf:": owl.RDF, "rdfs:": owl.RDFS, "xsd:": owl.XSD}
@@ -16,22 +16,22 @@ class Prefixes:
         self.declared: dict[str, str] = {}
 
     def resolve(self, kind: str, text: str) -> str:
-        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises `Refused`."""
+        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises `RefusedConstruct`."""
         if kind == "iri":
             return text
         prefix, _, local = text.partition(":")
         namespace = self.declared.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
         if not namespace:
-            raise Refused(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
+            raise RefusedConstruct(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
         if not local or ":" in local:
             # Other readers take a name with two colons for two names.
-            raise Refused(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
+            raise RefusedConstruct(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
         return namespace + local
 
     def literal(self, token: Token) -> owl.Literal:
-        """The literal that ``token`` writes. Raises `Refused`."""
+        """The literal that ``token`` writes. Raises `RefusedConstruct`."""
         if "\0" in token.text:
-            raise Refused("a literal with the character U+0000")
+            raise RefusedConstruct("a literal with the character U+0000")
         if not token.suffix:
             return owl.Literal(token.text)
         if token.suffix.startswith("@"):
@@ -40,17 +40,17 @@ class Prefixes:
         full = datatype.startswith("<")
         iri = self.resolve("iri" if full else "name", datatype[1:-1] if full else datatype)
         if iri in (owl.RDF + "langString", owl.RDF + "dirLangString"):
-            raise Refused("a literal of datatype rdf:langString without a language tag")
+            raise RefusedConstruct("a literal of datatype rdf:langString without a language tag")
         return owl.Literal(token.text, iri)
 
     def declare(self, arguments: list[object]) -> None:
-        """Takes the ``arguments`` of Prefix(...). Raises `Refused`."""
+        """Takes the ``arguments`` of Prefix(...). Raises `RefusedConstruct`."""
         match arguments:
             case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
                 known = self.declared.get(name, _PREDEFINED.get(name, iri))
                 if known != iri:
                     self.declared[name] = ""
-                    raise Refused(f"the prefix {name} stands for <{known}> already")
+                    raise RefusedConstruct(f"the prefix {name} stands for <{known}> already")
                 self.declared[name] = str(iri)
             case _:
-                raise Refused("a prefix is declared as Prefix(name:=<IRI>)")
+                raise RefusedConstruct("a prefix is declared as Prefix(name:=<IRI>)")

@@ -15,7 +15,7 @@ from typing import Any
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import InputError
-from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, Entity, Import, Iri, Refused
+from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, Entity, Import, Iri, RefusedConstruct
 from shiq.functional.document import Document
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
 from shiq.functional.prefixes import Prefixes
@@ -80,7 +80,7 @@ class _Item:
     start: int
     stack: list[tuple[str, list[object]]] = field(default_factory=list)
     depth: int = 0
-    refused: Refused | None = None
+    refused: RefusedConstruct | None = None
     refused_line: int = 0
     swallowed: tuple[int, int] = (0, 0)
 
@@ -120,7 +120,7 @@ class _Reader:
 
     def read(self, token: Token) -> None:
         if self.item is not None and token.kind == "call" and token.text in _STARTS.get(self.item.keyword, ()):
-            self._refuse(Refused(f"a closing parenthesis is missing before {token.text}"), token)
+            self._refuse(RefusedConstruct(f"a closing parenthesis is missing before {token.text}"), token)
             self._end(token.offset)
         if self.item is not None:
             self._inside(self.item, token)
@@ -129,12 +129,14 @@ class _Reader:
         elif self.state == "header" and token.kind in ("iri", "name") and len(self.header) < 2:
             self._header(token)
         elif token.kind == "close" and self.state == "closed":
-            self._leftover(Refused("a parenthesis too many"), token.offset)
+            self._leftover(RefusedConstruct("a parenthesis too many"), token.offset)
         elif token.kind == "close":
             self.state, self.closed_at = "closed", token.offset
         else:
             if self.state == "closed":
-                self._leftover(Refused("the ontology is closed here, but text follows: a parenthesis too many?"), self.closed_at)
+                self._leftover(
+                    RefusedConstruct("the ontology is closed here, but text follows: a parenthesis too many?"), self.closed_at
+                )
             self.state = "axioms"
             self._begin(token)
 
@@ -151,7 +153,7 @@ class _Reader:
     def _header(self, token: Token) -> None:
         try:
             self.header.append(self.prefixes.resolve(token.kind, token.text))
-        except Refused as refused:
+        except RefusedConstruct as refused:
             self.header.append("")
             self._leftover(refused, token.offset)
 
@@ -165,9 +167,9 @@ class _Reader:
         if token.kind == "call":
             self._refuse(unknown(token.text, "where an axiom is expected"), token)
         elif token.kind == "error":
-            self._refuse(Refused(token.text), token)
+            self._refuse(RefusedConstruct(token.text), token)
         else:
-            self._refuse(Refused(f"{_short(self.text[token.offset : token.end])!r} where an axiom is expected"), token)
+            self._refuse(RefusedConstruct(f"{_short(self.text[token.offset : token.end])!r} where an axiom is expected"), token)
         self.item.depth = int(token.kind in ("call", "open"))
         if not self.item.depth:
             self._end(token.end)
@@ -176,7 +178,7 @@ class _Reader:
         if item.refused is None:
             try:
                 self._shift(item, token)
-            except Refused as refused:
+            except RefusedConstruct as refused:
                 self._refuse(refused, token)
         hidden, behind = item.swallowed
         if item.refused is not None and hidden and token.offset == behind and token.kind != "close":
@@ -226,15 +228,15 @@ class _Reader:
             case "integer" if len(token.text) <= 18:
                 arguments.append(int(token.text))
             case "error":
-                raise Refused(token.text)
+                raise RefusedConstruct(token.text)
             case _:
-                raise Refused(f"{_short(token.text)!r} cannot stand here")
+                raise RefusedConstruct(f"{_short(token.text)!r} cannot stand here")
         if len(item.stack) > MAX_DEPTH:
-            raise Refused(f"nested deeper than {MAX_DEPTH} levels")
+            raise RefusedConstruct(f"nested deeper than {MAX_DEPTH} levels")
 
     # --- results ---
 
-    def _refuse(self, refused: Refused, token: Token) -> None:
+    def _refuse(self, refused: RefusedConstruct, token: Token) -> None:
         item = self.item
         if item is not None and item.refused is None:
             item.refused, item.refused_line = refused, self._line(token.offset)
@@ -277,7 +279,7 @@ class _Reader:
             case Import(iri):
                 self.imports.append(iri)
                 hint = "give the imported ontology as a source too"
-                self._leftover(Refused(f"<{iri}> is imported, but not read", "missing-import", hint), item.start)
+                self._leftover(RefusedConstruct(f"<{iri}> is imported, but not read", "missing-import", hint), item.start)
             case _:
                 self.ledger["axiom"] += 1
                 self.axioms.append((line, value))
@@ -289,7 +291,7 @@ class _Reader:
     def _line(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)
 
-    def _leftover(self, refused: Refused, start: int, end: int = 0, refused_line: int = 0) -> None:
+    def _leftover(self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0) -> None:
         """Counts it; equal ones are one row, so that a prefix missing in a million axioms is told once."""
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
@@ -311,10 +313,12 @@ class _Reader:
             raise _not_functional(self.source, self.text, None)
         end = len(self.text)
         if self.item is not None:
-            self._refuse(Refused("the text ends inside this axiom: is the file cut short?"), Token("close", "", end, end))
+            self._refuse(
+                RefusedConstruct("the text ends inside this axiom: is the file cut short?"), Token("close", "", end, end)
+            )
             self._end(end)
         elif self.state != "closed":
-            self._leftover(Refused("the text ends before the ontology is closed: is the file cut short?"), end)
+            self._leftover(RefusedConstruct("the text ends before the ontology is closed: is the file cut short?"), end)
         names = {
             name: frozenset(iri for iri in self.declared[kind] if not is_reserved(iri))
             for kind, name in _SIGNATURE_FIELDS.items()

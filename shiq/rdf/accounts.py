@@ -13,8 +13,8 @@ from shiq.rdf.declarations import Problem
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph
-from shiq.rdf.load import Stated
-from shiq.rdf.mapped import Mapped
+from shiq.rdf.load import StatedValue
+from shiq.rdf.mapped import MappedValue
 from shiq.rdf.triples import Triples, short
 from shiq.verdict import LEAVING_OUT, Leftover
 
@@ -40,7 +40,7 @@ class Accounts:
     parts: dict[Leftover, list[int]] = field(default_factory=dict)
     _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
 
-    def settle(self, stated: Iterable[Stated[V]], mapped: Sequence[Mapped[V]], bucket: str, findings: Findings) -> None:
+    def settle(self, stated: Iterable[StatedValue[V]], mapped: Sequence[MappedValue[V]], bucket: str, findings: Findings) -> None:
         """Puts the triples of each value into ``bucket``, or into that of the first finding about it; tells all findings.
 
         A triple that several values share goes to one without a finding.

@@ -9,7 +9,7 @@ from shiq import model as owl
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.kinds import Kinds
-from shiq.rdf.mapped import Mapped, Mapping
+from shiq.rdf.mapped import MappedValue, Mapping
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     is_reserved,
@@ -49,7 +49,7 @@ class IndividualMapper:
                 "split it, or say the differences that matter one by one",
             )
         for i, (first, second) in enumerate(combinations(individuals, 2)):
-            self.result.assertions.append(Mapped(owl.DifferentIndividuals(first, second), main, [] if i else triples))
+            self.result.assertions.append(MappedValue(owl.DifferentIndividuals(first, second), main, [] if i else triples))
         if len(individuals) < 2:
             self.result.annotations += (main, *triples)  # says nothing
 
@@ -60,7 +60,7 @@ class IndividualMapper:
         name = "targetIndividual" if target else "targetValue"
         filler = self.graph.only(subject, owl.OWL + name, f"owl:{name}")
         value = self.graph.objects[filler]
-        item = Mapped[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
+        item = MappedValue[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
         if target:
             role = self.expressions.object_property(self.graph.objects[on], item.triples)
             item.value = owl.NegativeObjectPropertyAssertion(role, individual, self._individual(value))
@@ -83,16 +83,16 @@ class IndividualMapper:
         return node
 
     def same_as(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[owl.Assertion](owl.SameIndividual(subject, self._individual(value)), main)
+        item = MappedValue[owl.Assertion](owl.SameIndividual(subject, self._individual(value)), main)
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
-        item = Mapped[owl.Assertion](owl.DifferentIndividuals(subject, self._individual(value)), main)
+        item = MappedValue[owl.Assertion](owl.DifferentIndividuals(subject, self._individual(value)), main)
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:differentFrom")
 
-    def _check_pair(self, item: Mapped[owl.Assertion], first: str, second: str, name: str) -> None:
+    def _check_pair(self, item: MappedValue[owl.Assertion], first: str, second: str, name: str) -> None:
         """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
         suspects = [
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)

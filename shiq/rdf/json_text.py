@@ -40,7 +40,7 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 
 @dataclass(frozen=True, eq=False)
-class Rewritten:
+class RewrittenJson:
     """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text first stands; ``terms``: what
     renamed terms were called."""
 
@@ -74,7 +74,7 @@ def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
     return _TEXT.sub(back, text)
 
 
-def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> Rewritten:
+def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> RewrittenJson:
     """The document ``data`` for the parser. Raises: InputError (see `shiq.rdf.jsonld.read_json`)."""
     try:
         text = data.decode("utf-8")
@@ -93,7 +93,7 @@ def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) 
     out: list[str] = []
     _write(top, out)
     terms = {name: term for term, name in document.renamed.items()}
-    return Rewritten("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms)
+    return RewrittenJson("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms)
 
 
 def _check_depth(name: str, text: str) -> None:

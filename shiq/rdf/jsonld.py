@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.model import RDF, Literal
-from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, Rewritten, prepared, restored
+from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, prepared, restored
 from shiq.rdf.lines import message_of
 from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import Labels, RefusedTermError, literal_of
@@ -60,7 +60,7 @@ class _Quads:
 
     triples: Triples
     label: Labels
-    text: Rewritten
+    text: RewrittenJson
 
     def add(self, quad: ox.Quad) -> None:
         subject, predicate, value = self.terms_of(quad)

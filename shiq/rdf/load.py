@@ -36,7 +36,7 @@ from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
     from shiq.functional.document import Document
-    from shiq.rdf.objects import Rewritten
+    from shiq.rdf.objects import RewrittenLiterals
 
 Progress: TypeAlias = Callable[[str, int], None]
 
@@ -45,7 +45,7 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 
 @dataclass(frozen=True)
-class Stated(Generic[V]):
+class StatedValue(Generic[V]):
     """An axiom or assertion that did not come as triples, and where it stands."""
 
     value: V
@@ -54,21 +54,21 @@ class Stated(Generic[V]):
 
 
 @dataclass
-class Loaded:
+class LoadedSources:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
     ``uses``: of properties, other than by triples."""
 
     triples: Triples = field(default_factory=Triples)
-    axioms: list[Stated[owl.Axiom]] = field(default_factory=list)
-    assertions: list[Stated[owl.Assertion]] = field(default_factory=list)
+    axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
+    assertions: list[StatedValue[owl.Assertion]] = field(default_factory=list)
     signature: owl.Signature = field(default_factory=owl.Signature)
     ontologies: set[str] = field(default_factory=set)
     imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     whole: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(default_factory=list)
-    rewritten: list[Rewritten] = field(default_factory=list)
+    rewritten: list[RewrittenLiterals] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
     labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
@@ -84,7 +84,7 @@ def load(
     given: Collection[str] = (),
     *,
     follow: bool = True,
-) -> Loaded:
+) -> LoadedSources:
     """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
     ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
     read.
@@ -93,7 +93,7 @@ def load(
     """
     known = [source_of(source) for source in sources]
     taken = {name for source in known if isinstance(source, ObjectSource) for name in _scopes(source.value)}
-    loaded = Loaded()
+    loaded = LoadedSources()
     read: set[Path] = set()
     imports = _Imports(loaded, given)
     for i in count():
@@ -140,7 +140,7 @@ def _is_rdf(source: Source) -> bool:
 class _Imports:
     """What of the imports met so far is still to be read."""
 
-    def __init__(self, loaded: Loaded, given: Collection[str]) -> None:
+    def __init__(self, loaded: LoadedSources, given: Collection[str]) -> None:
         self._loaded = loaded
         self._done = {bare(iri) for iri in given} | LANGUAGE_DOCUMENTS
 
@@ -179,7 +179,7 @@ def _scopes(value: object) -> set[str]:
     return {name[2:].partition(".")[0] for name in abox.individuals if name.startswith("_:")}
 
 
-def _file(source: FileSource, scope: str, loaded: Loaded, progress: Progress | None, catalog: Catalog | None) -> None:
+def _file(source: FileSource, scope: str, loaded: LoadedSources, progress: Progress | None, catalog: Catalog | None) -> None:
     if source.format is Format.FUNCTIONAL:
         _functional(source, scope, loaded)
         return
@@ -214,7 +214,7 @@ def _triples(
         read_xml(source, triples, numbered_labels(scope), rejects, progress)
 
 
-def _account(rejects: Rejects, loaded: Loaded) -> None:
+def _account(rejects: Rejects, loaded: LoadedSources) -> None:
     if rejects.total:
         told = rejects.leftovers()
         loaded.leftovers += told
@@ -222,7 +222,7 @@ def _account(rejects: Rejects, loaded: Loaded) -> None:
         loaded.ledger["leftover:malformed"] += rejects.total
 
 
-def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
+def _functional(source: FileSource, scope: str, loaded: LoadedSources) -> None:
     from shiq.functional.reader import read_document
 
     data = source.read()
@@ -232,11 +232,11 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{source.name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8.") from error
     document = read_document(text, source.name, scope)
-    loaded.axioms += (Stated(axiom, source.name, line) for line, axiom in document.axioms)
+    loaded.axioms += (StatedValue(axiom, source.name, line) for line, axiom in document.axioms)
     loaded.signature |= document.signature
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
-    _assertions((Stated(assertion, source.name, line) for line, assertion in document.assertions), loaded)
+    _assertions((StatedValue(assertion, source.name, line) for line, assertion in document.assertions), loaded)
     loaded.of_annotations += ((source.name, *found) for found in document.of_annotations)
     loaded.uses += (Use(iri, kind, source.name, line, count) for kind, iri, line, count in document.properties)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
@@ -250,7 +250,7 @@ def _functional(source: FileSource, scope: str, loaded: Loaded) -> None:
     loaded.whole.append((document.leftovers, document.left_out))
 
 
-def _annotations(document: Document, name: str, loaded: Loaded) -> int:
+def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
     """Hands annotations on that may turn out to be assertions, as the triples that they are in RDF; how many."""
     handed_on = 0
     for line, property, subject, value in document.annotations:
@@ -266,7 +266,7 @@ def _annotations(document: Document, name: str, loaded: Loaded) -> int:
     return handed_on
 
 
-def _assertions(stated: Iterable[Stated[owl.Assertion]], loaded: Loaded) -> None:
+def _assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
     loaded.assertions += (item for item in stated if not add_row(loaded.triples, item.value, item.line))
 
 
@@ -279,7 +279,7 @@ def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
     return True
 
 
-def _object(source: ObjectSource, scope: str, loaded: Loaded) -> None:
+def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
     rejects = Rejects(source.name)
     triples, name = loaded.triples, source.name
     match source.kind:
@@ -318,16 +318,16 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
     return triples, rejects
 
 
-def _tbox(tbox: owl.TBox, name: str, loaded: Loaded) -> None:
-    loaded.axioms += (Stated(axiom, name) for axiom in tbox.axioms)
+def _tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
+    loaded.axioms += (StatedValue(axiom, name) for axiom in tbox.axioms)
     loaded.signature |= tbox.signature
 
 
-def _abox(abox: ABox, name: str, loaded: Loaded) -> None:
-    _assertions((Stated(assertion, name) for assertion in abox), loaded)
+def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
+    _assertions((StatedValue(assertion, name) for assertion in abox), loaded)
 
 
-def _reading(reading: Reading, name: str, loaded: Loaded) -> None:
+def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     _tbox(reading.tbox, name, loaded)
     _abox(reading.abox, name, loaded)
     loaded.labels += ((iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items())
@@ -342,7 +342,7 @@ def _reading(reading: Reading, name: str, loaded: Loaded) -> None:
     loaded.whole.append((reading.leftovers, reading.left_out))
 
 
-def _leftovers(leftovers: Iterable[Leftover], loaded: Loaded) -> None:
+def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
     for leftover in leftovers:
         if leftover.kind == "missing-import":
             imported = re.search(r"<([^>]*)>", leftover.message)
@@ -351,7 +351,7 @@ def _leftovers(leftovers: Iterable[Leftover], loaded: Loaded) -> None:
             loaded.leftovers.append(leftover)
 
 
-def settle_imports(loaded: Loaded, given: Iterable[str]) -> None:
+def settle_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
     """Accounts for the imports of what did not come as triples."""
     known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
     for iri, leftover in loaded.imports:

@@ -12,7 +12,7 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 
 @dataclass
-class Mapped(Generic[V]):
+class MappedValue(Generic[V]):
     """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
 
     value: V
@@ -36,8 +36,8 @@ class Mapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
     are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
 
-    axioms: list[Mapped[owl.Axiom]] = field(default_factory=list)
-    assertions: list[Mapped[owl.Assertion]] = field(default_factory=list)
+    axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
+    assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[Mapped[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
+    suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)

@@ -14,7 +14,7 @@ from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph, UnmappedError, read_list
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
-from shiq.rdf.mapped import Failure, Mapped, Mapping
+from shiq.rdf.mapped import Failure, MappedValue, Mapping
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
@@ -63,7 +63,7 @@ class _Mapper(IndividualMapper):
         if value in CHARACTERISTICS or value == FUNCTIONAL:
             self._characteristic(main, subject, value)
         elif value.startswith("_:"):
-            item = Mapped[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
+            item = MappedValue[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
             item.value = owl.ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
             self.result.assertions.append(item)
         elif value == owl.OWL + "AllDisjointClasses":
@@ -79,7 +79,7 @@ class _Mapper(IndividualMapper):
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
 
     def _characteristic(self, main: int, subject: str, value: str) -> None:
-        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
+        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
             item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
         else:
@@ -92,7 +92,7 @@ class _Mapper(IndividualMapper):
     def sub_class_of(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
         sub, sup = self.expressions.class_expression(subject, keys), self.expressions.class_expression(value, keys)
-        self.result.axioms.append(Mapped(owl.SubClassOf(sub, sup), main, keys=keys))
+        self.result.axioms.append(MappedValue(owl.SubClassOf(sub, sup), main, keys=keys))
 
     def equivalent_class(self, main: int, subject: str, value: Term) -> None:
         if isinstance(value, str) and subject.startswith("_:") and self._is_datatype(value):
@@ -100,7 +100,7 @@ class _Mapper(IndividualMapper):
         if self._is_datatype(subject):
             keys: list[Key] = []
             definition = owl.DatatypeDefinition(owl.Datatype(subject), self.expressions.data_range(value, keys))
-            self.result.axioms.append(Mapped(definition, main, keys=keys))
+            self.result.axioms.append(MappedValue(definition, main, keys=keys))
         else:
             self._classes(main, owl.EquivalentClasses, [subject, value], [])
 
@@ -113,7 +113,7 @@ class _Mapper(IndividualMapper):
     def _classes(self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]) -> None:
         keys: list[Key] = []
         expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
-        self.result.axioms.append(Mapped(make(expressions), main, triples, keys))
+        self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
 
     def disjoint_union_of(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
@@ -122,7 +122,7 @@ class _Mapper(IndividualMapper):
             raise UnmappedError("malformed", "owl:disjointUnionOf of a class without a name")
         members, triples = read_list(self.graph, value)
         parts = tuple(self.expressions.class_expression(member, keys) for member in members)
-        self.result.axioms.append(Mapped(owl.DisjointUnion(name, parts), main, triples, keys))
+        self.result.axioms.append(MappedValue(owl.DisjointUnion(name, parts), main, triples, keys))
 
     def has_key(self, main: int, subject: str, value: Term) -> None:
         keys: list[Key] = []
@@ -135,7 +135,7 @@ class _Mapper(IndividualMapper):
             raise UnmappedError("malformed", f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey")
         roles = tuple(self.expressions.object_property(member, triples) for member in by_kind[OBJECT])
         features = tuple(self.expressions.data_property(member) for member in by_kind[DATA])
-        self.result.axioms.append(Mapped(owl.HasKey(expression, roles, features), main, triples, keys))
+        self.result.axioms.append(MappedValue(owl.HasKey(expression, roles, features), main, triples, keys))
 
     def description(self, main: int, subject: str, value: Term) -> None:
         """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to an expression."""
@@ -150,7 +150,7 @@ class _Mapper(IndividualMapper):
             )
         else:
             axiom = owl.EquivalentClasses((owl.Class(subject), self.expressions.definition(main, keys)))
-        self.result.axioms.append(Mapped(axiom, main, keys=keys))
+        self.result.axioms.append(MappedValue(axiom, main, keys=keys))
 
     def on_property(self, main: int, subject: str, value: Term) -> None:
         if not subject.startswith("_:") and not self.expressions.defining(subject):
@@ -169,9 +169,9 @@ class _Mapper(IndividualMapper):
             self.result.annotations.append(main)
         elif first == second == DATA:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
-            self.result.axioms.append(Mapped(of_data(*data), main))
+            self.result.axioms.append(MappedValue(of_data(*data), main))
         else:
-            item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
+            item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
             roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
@@ -197,14 +197,14 @@ class _Mapper(IndividualMapper):
             axiom = of_data(tuple(self.expressions.data_property(member) for member in members))
         else:
             axiom = of_objects(tuple(self.expressions.object_property(member, triples) for member in members))
-        self.result.axioms.append(Mapped(axiom, main, triples))
+        self.result.axioms.append(MappedValue(axiom, main, triples))
 
     def inverse_of(self, main: int, subject: str, value: Term) -> None:
         if subject.startswith("_:"):
             return  # an inverse property expression
         triples: list[int] = []
         first, second = (self.expressions.object_property(node, triples) for node in (subject, value))
-        self.result.axioms.append(Mapped(owl.InverseObjectProperties(first, second), main, triples))
+        self.result.axioms.append(MappedValue(owl.InverseObjectProperties(first, second), main, triples))
 
     def chain(self, main: int, subject: str, value: Term) -> None:
         members, triples = read_list(self.graph, value)
@@ -212,14 +212,14 @@ class _Mapper(IndividualMapper):
         roles = tuple(self.expressions.object_property(member, triples) for member in members)
         if len(roles) < 2:
             raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
-        self.result.axioms.append(Mapped(owl.SubObjectPropertyChain(roles, sup), main, triples))
+        self.result.axioms.append(MappedValue(owl.SubObjectPropertyChain(roles, sup), main, triples))
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         kind = self.expressions.property_kind(subject)
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
+        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         domain = self.expressions.class_expression(value, item.keys)
         if kind == DATA:
             item.value = owl.DataPropertyDomain(self.expressions.data_property(subject), domain)
@@ -232,7 +232,7 @@ class _Mapper(IndividualMapper):
         if kind == ANNOTATION:
             self.result.annotations.append(main)
             return
-        item = Mapped[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
+        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if kind == DATA:
             item.value = owl.DataPropertyRange(
                 self.expressions.data_property(subject), self.expressions.data_range(value, item.keys)

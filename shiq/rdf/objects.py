@@ -57,7 +57,7 @@ _NO_VALUES = CARDINALITIES.keys() | ANNOTATIONS | {OWL + "hasSelf"}
 
 
 @dataclass
-class Rewritten:
+class RewrittenLiterals:
     """Literals that may not be as they were written: rows by datatype. ``owner`` keeps them, ``reasons`` say what it does."""
 
     name: str
@@ -91,9 +91,9 @@ def _short_name(iri: str) -> str:
     return f"<{iri}>"
 
 
-def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> Rewritten:
+def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> RewrittenLiterals:
     """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have rewritten."""
-    rewritten = Rewritten(name, "an rdflib graph", RDFLIB_REWRITES)
+    rewritten = RewrittenLiterals(name, "an rdflib graph", RDFLIB_REWRITES)
     everything = graph.quads((None, None, None, None)) if hasattr(graph, "quads") else graph.triples((None, None, None))
     for row in everything:
         try:
@@ -187,9 +187,9 @@ def _checked(make: Callable[[str], object], text: str, what: str) -> str:
     return text
 
 
-def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> Rewritten:
+def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> RewrittenLiterals:
     """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as values, not as written."""
-    rewritten = Rewritten(name, "a pyoxigraph store", OXIGRAPH_REWRITES)
+    rewritten = RewrittenLiterals(name, "a pyoxigraph store", OXIGRAPH_REWRITES)
     keeps_values = isinstance(store, ox.Store)
     add_quad = quad_adder(triples, label)
     for quad in store:

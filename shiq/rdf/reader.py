@@ -22,7 +22,7 @@ from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import build_graph
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.left_out import LeftOut
-from shiq.rdf.load import Loaded, Progress, Stated, add_row, load, settle_imports
+from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
 from shiq.rdf.mapping import map_graph, unattached
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
@@ -126,7 +126,7 @@ class _Reader:
     ``fixed``: for data, the vocabulary of the TBox."""
 
     def __init__(
-        self, loaded: Loaded, ontologies: Iterable[str] = (), *, fixed: owl.Signature | None = None, closed: bool = False
+        self, loaded: LoadedSources, ontologies: Iterable[str] = (), *, fixed: owl.Signature | None = None, closed: bool = False
     ) -> None:
         self.loaded = loaded
         self.closed = closed
@@ -262,7 +262,7 @@ def _is_predicate(triples: Triples, name: str) -> bool:
     return name in triples.ids and bool((column(triples.predicate) == triples.ids[name]).any())
 
 
-def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[owl.Assertion]]:
+def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:
     """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
     for row in bulk.built_in.tolist():
         subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
@@ -272,7 +272,7 @@ def _built_in(triples: Triples, bulk: Bulk) -> Iterator[Stated[owl.Assertion]]:
             if isinstance(value, owl.Literal)
             else owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, value)
         )
-        yield Stated(made, *triples.place(row))
+        yield StatedValue(made, *triples.place(row))
 
 
 def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> Iterator[tuple[owl.Assertion, Finding]]:

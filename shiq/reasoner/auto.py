@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
 from shiq.offers import offers
-from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, Sent, Tracing
+from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, SentQuestions, Tracing
 from shiq.verdict import Verdict
 
 
@@ -46,9 +46,9 @@ class AutoReasoner:
         return self._own.core(tbox, module, timeout) if isinstance(self._own, Tracing) else None
 
     @property
-    def sent(self) -> Sent:
+    def sent(self) -> SentQuestions:
         """What the second one was sent."""
-        return self._hermit.sent if self._hermit is not None and offers(self._hermit, Sending) else Sent()
+        return self._hermit.sent if self._hermit is not None and offers(self._hermit, Sending) else SentQuestions()
 
     def close(self) -> None:
         self._own.close()

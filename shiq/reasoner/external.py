@@ -24,10 +24,10 @@ from pathlib import Path
 
 from shiq.errors import ReasonerError
 from shiq.reasoner.hermit import Budget, HermitReasoner
-from shiq.reasoner.installed import Absent, Found, find
+from shiq.reasoner.installed import Absent, InstalledPeer, find
 from shiq.reasoner.jvm import find_java
 from shiq.reasoner.protocol import Answer
-from shiq.reasoner.sending import Document
+from shiq.reasoner.sending import OntologyText
 from shiq.verdict import Verdict
 
 _PROBE = "DifferentIndividuals(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
@@ -65,10 +65,10 @@ class ExternalReasoner(HermitReasoner):
         found = find(name)
         if isinstance(found, Absent):
             raise ReasonerError(f"{found.peer.title} cannot be used: {found.reason}", "`shiq doctor` says what is there.")
-        self._found: Found = found
+        self._found: InstalledPeer = found
         self._java = find_java() if found.peer.is_java else ""
 
-    def _ask(self, bases: Sequence[Document], question: Document, budget: Budget) -> Answer:
+    def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
         """One question, with its probe. Never raises."""
         lines = [line for document in (*bases, question) for line in document.text.splitlines()[1:-1] if line]
         axioms = sum(document.axioms for document in (*bases, question))

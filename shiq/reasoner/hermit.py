@@ -22,9 +22,9 @@ from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.meanings import speaks_for_all
 from shiq.reasoner.owlapi import shared_session
-from shiq.reasoner.protocol import Answer, Module, Sent
+from shiq.reasoner.protocol import Answer, Module, SentQuestions
 from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, opaque_in, proxied
-from shiq.reasoner.sending import Document, Unsendable, document, sendable
+from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
 from shiq.reasoner.structure import data_of, structural_key
 from shiq.roles import role_box
 from shiq.verdict import Verdict
@@ -47,15 +47,15 @@ class _Prepared:
     ``opaque``: what is opaque in ``data``, if anything; then its versions in ``bounds`` stand for it.
     """
 
-    plain: Document
+    plain: OntologyText
     plain_keys: frozenset[object]
     data: tuple[Axiom, ...]
     bounds: Mapping[Bound, tuple[Axiom, ...]]
     theory: DataTheory
     opaque: str | None
-    documents: dict[tuple[Axiom, ...], Document | None] = field(default_factory=dict)
+    documents: dict[tuple[Axiom, ...], OntologyText | None] = field(default_factory=dict)
 
-    def document_of(self, axioms: Sequence[Axiom]) -> Document | None:
+    def document_of(self, axioms: Sequence[Axiom]) -> OntologyText | None:
         """``axioms``, which are those about data in some version, as they are sent beside ``plain``; None if nothing is left.
 
         Raises Unsendable. Most lots have few versions of them, and writing one takes longer than asking about a module.
@@ -110,7 +110,7 @@ class HermitReasoner:
         self._heap = heap
         self._timeout = timeout
         self._prepared: dict[int, tuple[weakref.ref[ClausalTBox], _Prepared]] = {}
-        self.sent = Sent()
+        self.sent = SentQuestions()
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an inconsistent lot is halved.
@@ -263,7 +263,7 @@ class HermitReasoner:
             return self._undetermined(obstacle)
         return self._ask([prepared.plain] if data is None else [prepared.plain, data], question, budget)
 
-    def _ask(self, bases: Sequence[Document], question: Document, budget: Budget) -> Answer:
+    def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
         """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""
         reason = ""
         for _ in range(budget.attempts):

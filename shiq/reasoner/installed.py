@@ -65,7 +65,7 @@ PEERS: dict[str, Peer] = {
 
 
 @dataclass(frozen=True)
-class Found:
+class InstalledPeer:
     """A peer that is there: the program to start, and for Java the class path."""
 
     peer: Peer
@@ -90,13 +90,13 @@ def home() -> Path:
     return Path(data) / "shiq" / "peers"
 
 
-def find(name: str, folder: Path | None = None) -> Found | Absent:
+def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
     """The peer called ``name``, one of `PEERS`, installed in ``folder`` (default: `home`)."""
     peer = PEERS[name]
     return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)
 
 
-def _find_java(peer: Peer, folder: Path) -> Found | Absent:
+def _find_java(peer: Peer, folder: Path) -> InstalledPeer | Absent:
     own = folder / peer.name
     jars = sorted((own / "jars").glob("*.jar"))
     if not jars or not (own / "classes" / "PeerDriver.class").is_file():
@@ -107,10 +107,10 @@ def _find_java(peer: Peer, folder: Path) -> Found | Absent:
     java = shutil.which("java")
     if java is None:
         return Absent(peer, "no java on the PATH")
-    return Found(peer, java, os.pathsep.join(map(str, [own / "classes", *jars])))
+    return InstalledPeer(peer, java, os.pathsep.join(map(str, [own / "classes", *jars])))
 
 
-def _find_konclude(peer: Peer) -> Found | Absent:
+def _find_konclude(peer: Peer) -> InstalledPeer | Absent:
     setting = os.environ.get(KONCLUDE_SETTING)
     program = shutil.which(setting or "Konclude")
     if program is None:
@@ -120,4 +120,4 @@ def _find_konclude(peer: Peer) -> Found | Absent:
             else f"no Konclude on the PATH; {KONCLUDE_SETTING} can name one"
         )
         return Absent(peer, f"{where} (Debian's package konclude has it)")
-    return Found(peer, program)
+    return InstalledPeer(peer, program)

@@ -11,7 +11,7 @@ from py4j.java_gateway import get_field, set_field  # type: ignore[import-untype
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
 from shiq.reasoner.jvm import Jvm, JvmFailure, shared_jvm
-from shiq.reasoner.sending import Document
+from shiq.reasoner.sending import OntologyText
 
 _KEPT_BASES = 12
 
@@ -41,7 +41,7 @@ class OwlApi:
         #: How many axioms the ontology of the last question held.
         self.parsed = 0
 
-    def consistent(self, bases: Sequence[Document], question: Document) -> bool:
+    def consistent(self, bases: Sequence[OntologyText], question: OntologyText) -> bool:
         """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
 
         No axiom may be in two of them. Raises Misread where the OWL API holds other counts of axioms or names than were sent,
@@ -55,7 +55,7 @@ class OwlApi:
             self._manager = self._managers.createOWLOntologyManager()
             raise
 
-    def _consistent(self, bases: Sequence[Document], question: Document) -> bool:
+    def _consistent(self, bases: Sequence[OntologyText], question: OntologyText) -> bool:
         parsed = [self._base(base) for base in bases]
         with ExitStack() as stack:
             ontology = self._parse(question.text, stack)
@@ -70,7 +70,7 @@ class OwlApi:
             raise JvmFailure(f"HermiT answered neither true nor false: {answer!r}")
         return answer
 
-    def _base(self, base: Document) -> Any:
+    def _base(self, base: OntologyText) -> Any:
         """The set of axioms of ``base``, compared with what was sent when it is read."""
         if base.text in self._bases:
             self._bases.move_to_end(base.text)
@@ -94,7 +94,7 @@ class OwlApi:
         self._parser.parse(source, ontology)
         return ontology
 
-    def _compare(self, ontology: Any, documents: Sequence[Document]) -> int:
+    def _compare(self, ontology: Any, documents: Sequence[OntologyText]) -> int:
         """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents`` say."""
         axioms = int(ontology.getLogicalAxiomCount())
         signature = ontology.getSignature()

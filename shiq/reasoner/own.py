@@ -11,7 +11,7 @@ from shiq.reasoner.hypertableau.search import decide, refuted
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.hypertableau.trace import core_of
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.unfolding import Fact, Unfolding, unfolding
+from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
 from shiq.verdict import Verdict
 
 #: Compiled TBoxes kept.
@@ -24,7 +24,7 @@ _BEFORE_UNFOLDING = 32
 _STEPS_FOR_A_FACT = 1_000
 
 
-class Compiled:
+class CompiledTBox:
     """A TBox as the calculus reads it; also unfolded, from when that is first asked for."""
 
     def __init__(self, tbox: ClausalTBox) -> None:
@@ -64,7 +64,7 @@ class Compiled:
             return answer
         return None
 
-    def _all_follow(self, module: Module, facts: Sequence[Fact]) -> bool:
+    def _all_follow(self, module: Module, facts: Sequence[AssertedAtom]) -> bool:
         """Whether each of ``facts`` of ``module`` follows from what it asserts of other atoms at the same node."""
         left_out: dict[int, int] = {}
         for fact in facts:
@@ -88,7 +88,7 @@ class OwnReasoner:
     def __init__(self, steps: int = 50_000, steps_per_node: int = 200) -> None:
         self.steps = steps
         self.steps_per_node = steps_per_node
-        self._compiled: list[Compiled] = []
+        self._compiled: list[CompiledTBox] = []
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """The answers in the order of ``modules``; ``timeout`` is seconds for all of them."""
@@ -105,12 +105,12 @@ class OwnReasoner:
         """Forgets the compiled TBoxes."""
         self._compiled.clear()
 
-    def _compile(self, tbox: ClausalTBox) -> Compiled:
+    def _compile(self, tbox: ClausalTBox) -> CompiledTBox:
         """``tbox`` compiled, by identity; the last few are kept."""
         for i, compiled in enumerate(self._compiled):
             if compiled.tables.tbox is tbox:
                 self._compiled.append(self._compiled.pop(i))
                 return compiled
-        compiled = Compiled(tbox)
+        compiled = CompiledTBox(tbox)
         self._compiled = [*self._compiled[1 - KEPT_TBOXES :], compiled]
         return compiled

@@ -52,7 +52,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Sent:
+class SentQuestions:
     """What a reasoner outside this code was asked: ``questions`` put to it, axioms and assertions ``sent`` with them, and how
     many it was seen to hold (``parsed``). No answer counts where these differ."""
 
@@ -74,7 +74,7 @@ class Sent:
 class Sending(Protocol):
     """A reasoner that tells what it sent; ``sent`` grows with every question."""
 
-    sent: Sent
+    sent: SentQuestions
 
 
 @runtime_checkable

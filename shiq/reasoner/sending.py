@@ -28,7 +28,7 @@ class Unsendable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OntologyText:
     """Axioms and assertions as functional syntax, with what a reader of it must have found: how many logical axioms
     (assertions included), and which classes, properties, individuals and datatypes, as (kind, IRI)."""
 
@@ -37,7 +37,7 @@ class Document:
     entities: frozenset[tuple[str, str]]
 
 
-def document(values: Sequence[owl.Axiom | owl.Assertion]) -> Document:
+def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
     """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax tells kinds by position.
 
     Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own names (``internal:…``).
@@ -54,7 +54,7 @@ def document(values: Sequence[owl.Axiom | owl.Assertion]) -> Document:
             lines += [_all_different(group) for group in cliques((pair.first, pair.second) for pair in pairs)]
     except ValueError as error:
         raise Unsendable(str(error)) from None
-    return Document("\n".join(["Ontology(", *lines, ")", ""]), len(lines), frozenset(used))
+    return OntologyText("\n".join(["Ontology(", *lines, ")", ""]), len(lines), frozenset(used))
 
 
 def _all_different(individuals: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ _NO_CLASS_AXIOMS = (
 )
 
 
-class Fact(NamedTuple):
+class AssertedAtom(NamedTuple):
     """An atom, by its place in `ClausalTBox.atoms`, that a module asserts at a node, or asserts not to hold there."""
 
     node: int
@@ -50,7 +50,7 @@ class Unfolding:
     complements: Mapping[str, str]
     existences: Mapping[Property, str]
 
-    def module(self, module: Module) -> tuple[Module, tuple[Fact, ...]]:
+    def module(self, module: Module) -> tuple[Module, tuple[AssertedAtom, ...]]:
         """``module`` over the rewritten atoms, and the facts that it lacks there. If it is inconsistent without them, it is; if
         it is consistent without them, it is if they follow from the rest of it."""
         ids = self.tbox.atom_ids
@@ -61,7 +61,7 @@ class Unfolding:
                 for a in bits(mask):
                     said = self._said(self.given.atoms[a], holds)
                     if said is None:
-                        lacking.append(Fact(x, a, holds))
+                        lacking.append(AssertedAtom(x, a, holds))
                     else:
                         side = positive if said[1] else negative
                         side[x] |= 1 << ids[said[0]]

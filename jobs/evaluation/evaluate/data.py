@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.evaluation.insertions import FRACTION, Triples, random_batch, read_triples, slice_bounds
+from jobs.evaluation.insertions import FRACTION, NumberedTriples, random_batch, read_triples, slice_bounds
 from shiq.errors import UsageError
 
 FAMILIES = ("lubm", "uobm", "npd")
@@ -201,7 +201,7 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
         yield Batch(f"slice {number + 1} of {SLICES}", rest, part, len(triples) - (stop - start), stop - start, dataset.expected)
 
 
-def _random(name: str, triples: Triples, count: int, seed: int, dataset: Dataset, base: Path) -> Batch:
+def _random(name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path) -> Batch:
     file = base.parent / f"random{count}.nt"
     file.write_text("".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8")
     return Batch(name, base, file, len(triples), count, dataset.expected)

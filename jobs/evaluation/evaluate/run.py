@@ -29,7 +29,7 @@ from jobs.evaluation.evaluate.data import Batch, Dataset
 from jobs.evaluation.evaluate.process import Metered, metered, own_path
 from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.peers.documents import write_document
-from jobs.evaluation.peers.drivers import Question, command, told
+from jobs.evaluation.peers.drivers import PeerQuestion, command, told
 from shiq.check import ENGINES
 from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
@@ -302,7 +302,7 @@ class _Evaluation:
         key = (batch.base, name)
         if key in self.tried.failed:
             return replace(blank, outcome="skipped", note=self.tried.failed[key])
-        question = Question(dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn")
+        question = PeerQuestion(dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn")
         left_out = 0
         if not peer.is_java:
             left_out = self._write_document(dataset, batch, question.document)

@@ -65,7 +65,7 @@ def kind_of(term: str) -> str:
     return name.removeprefix("www.").split(".")[0].rstrip("0123456789")
 
 
-class Batch:
+class BatchDealer:
     """Deals the batch department by department; remembers some objects of each predicate, never the data."""
 
     def __init__(self, rng: random.Random) -> None:

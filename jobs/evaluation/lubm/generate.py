@@ -22,7 +22,7 @@ from typing import TextIO
 
 from jobs.evaluation.generation import GenerationReport, Progress, write_triples
 from jobs.evaluation.lubm import profile
-from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.lubm.batch import BatchDealer
 from jobs.evaluation.lubm.department import Department, Draws, Universities, department
 from jobs.evaluation.lubm.faults import Fault, Planting
 from jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
@@ -72,7 +72,7 @@ def generate(
     with ExitStack() as stack:
         batch = None
         if planting is not None:
-            batch = _BatchFiles(out, stack, Batch(random.Random(f"lubm batch {seed}")), planting)
+            batch = _BatchFiles(out, stack, BatchDealer(random.Random(f"lubm batch {seed}")), planting)
             files += batch.names
         counts = write_triples(out / "abox.nt.gz", _lines(universities, seed, batch), total, progress)
     return GenerationReport(
@@ -105,7 +105,7 @@ class _BatchFiles:
 
     names = ("insert.nt", "culprits.nt", "faults.json")
 
-    def __init__(self, out: Path, stack: ExitStack, batch: Batch, planting: Planting) -> None:
+    def __init__(self, out: Path, stack: ExitStack, batch: BatchDealer, planting: Planting) -> None:
         self._insert, self._culprits, self._faults = (
             stack.enter_context((out / name).open("w", encoding="utf-8", newline="\n")) for name in self.names
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.evaluation.evaluate.process import Metered
-from shiq.reasoner.installed import INCREMENTAL, Found
+from shiq.reasoner.installed import INCREMENTAL, InstalledPeer
 
 _STAGE = re.compile(r"^peer stage=(\S+) seconds=([\d.]+)(.*)$", re.MULTILINE)
 _PAIR = re.compile(r"(\w+)=(\S+)")
@@ -22,7 +22,7 @@ _KONCLUDE_ERROR = re.compile(r"^\{error\} \S+ >> (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Question:
+class PeerQuestion:
     """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer that reads nothing else."""
 
     tbox: Path
@@ -32,7 +32,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Told:
+class PeerVerdicts:
     """What a peer's output says: the verdicts on the base (if it was checked by itself) and on base and batch, "" where none was
     reached; wall and CPU seconds by stage; how many assertions it read, and how many lines it could not."""
 
@@ -45,7 +45,7 @@ class Told:
     trouble: str = ""
 
 
-def command(found: Found, question: Question, heap: str) -> list[str]:
+def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str]:
     """The command that puts ``question`` to the peer."""
     peer = found.peer
     if not peer.is_java:
@@ -68,12 +68,12 @@ def command(found: Found, question: Question, heap: str) -> list[str]:
     ]
 
 
-def told(found: Found, run: Metered) -> Told:
+def told(found: InstalledPeer, run: Metered) -> PeerVerdicts:
     """What ``run`` of the peer says."""
     return _java(run) if found.peer.is_java else _konclude(run)
 
 
-def _java(run: Metered) -> Told:
+def _java(run: Metered) -> PeerVerdicts:
     seconds: dict[str, float] = {}
     said: dict[str, dict[str, str]] = {}
     for name, value, rest in _STAGE.findall(run.out):
@@ -87,7 +87,7 @@ def _java(run: Metered) -> Told:
     counted = [int(pairs["assertions"]) for pairs in said.values() if "assertions" in pairs]
     unread = max((int(pairs["unread"]) for pairs in said.values() if "unread" in pairs), default=0)
     trouble = "" if ended and final and not run.code else run.complaint()
-    return Told(
+    return PeerVerdicts(
         "" if trouble else final,
         verdicts.get("first check", ""),
         seconds,
@@ -102,13 +102,13 @@ def _verdict(word: str) -> str:
     return {"true": "consistent", "false": "inconsistent"}[word]
 
 
-def _konclude(run: Metered) -> Told:
+def _konclude(run: Metered) -> PeerVerdicts:
     text = run.out + "\n" + run.err
     errors = _KONCLUDE_ERROR.findall(text)
     verdict = _KONCLUDE_VERDICT.search(text)
     parsed = _KONCLUDE_PARSED.search(text)
     if run.code or errors or not verdict or not parsed:
         trouble = "; ".join(errors[:2]) or run.complaint()
-        return Told(trouble=trouble)
+        return PeerVerdicts(trouble=trouble)
     load = int(parsed[1]) / 1000
-    return Told(verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)})
+    return PeerVerdicts(verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)})

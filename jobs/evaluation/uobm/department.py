@@ -15,8 +15,8 @@ from jobs.evaluation.uobm.people import (
     PROFESSORS,
     STAFF,
     STUDENTS,
-    Place,
-    World,
+    UobmWorld,
+    Workplace,
     department_place,
     host,
     women_place,
@@ -72,7 +72,7 @@ def college_term(university: int, number: int) -> str:
 class Writer:
     """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the original's `MISSPELT`."""
 
-    def __init__(self, world: World, universities: int, rng: random.Random, misspelt: bool) -> None:
+    def __init__(self, world: UobmWorld, universities: int, rng: random.Random, misspelt: bool) -> None:
         self._world = world
         self._universities = universities
         self._rng = rng
@@ -151,12 +151,12 @@ class Writer:
             person + _TELEPHONE,
         )
 
-    def _person(self, person: str, kind: str, place: Place, circle: tuple[int, int], lines: list[str]) -> None:
+    def _person(self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
         lines += (person + _TYPE[kind], person + next(self._gender))
         self._names(person, lines)
         self._links(person, place, circle, lines)
 
-    def _links(self, person: str, place: Place, circle: tuple[int, int], lines: list[str]) -> None:
+    def _links(self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
         """Home town, friends, hobbies; the fan or lover of what."""
         if many := next(self._home_town):
             lines += (f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many))
@@ -169,14 +169,14 @@ class Writer:
                 found[next(self._fans)] = None
             lines += (person + cls for cls in found)
 
-    def _befriend(self, person: str, place: Place, circle: tuple[int, int], lines: list[str]) -> None:
+    def _befriend(self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
         friends = self._world.friends(place, person, circle, next(self._friends))
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _any_university(self) -> str:
         return university_term(below(self._rng, profile.DEGREES * self._universities))
 
-    def _faculty(self, plan: DepartmentPlan, term: str, place: Place, faculty: Iterable[list[str]], lines: list[str]) -> None:
+    def _faculty(self, plan: DepartmentPlan, term: str, place: Workplace, faculty: Iterable[list[str]], lines: list[str]) -> None:
         many_courses, many_graduate_courses = iter(plan.courses), iter(plan.graduate_courses)
         courses = (f"{term[:-1]}/Course{i}>" for i in range(sum(plan.courses)))
         graduate_courses = (f"{term[:-1]}/GraduateCourse{i}>" for i in range(sum(plan.graduate_courses)))
@@ -216,7 +216,7 @@ class Writer:
         return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{below(self._rng, many)}>"
 
     def _students(
-        self, plan: DepartmentPlan, term: str, place: Place, undergraduates: list[str], graduates: list[str], lines: list[str]
+        self, plan: DepartmentPlan, term: str, place: Workplace, undergraduates: list[str], graduates: list[str], lines: list[str]
     ) -> None:
         rng = self._rng
         enrolled = f"{_ENROLLED}{term} .\n"

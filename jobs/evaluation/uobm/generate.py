@@ -21,7 +21,7 @@ from jobs.evaluation.generation import GenerationReport, Progress, write_triples
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from jobs.evaluation.uobm import profile
 from jobs.evaluation.uobm.department import Writer
-from jobs.evaluation.uobm.people import World
+from jobs.evaluation.uobm.people import UobmWorld
 from jobs.evaluation.uobm.profile import UniversityPlan
 from jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbox
 from shiq.errors import UsageError
@@ -42,7 +42,7 @@ def plan(universities: int, seed: int) -> list[UniversityPlan]:
 def parts(plans: list[UniversityPlan], seed: int, *, misspelt: bool = False) -> Iterator[list[str]]:
     """The data as N-Triples lines, each triple once: every university with its colleges, then its departments one by one."""
     rng = random.Random(f"uobm data {seed}")
-    writer = Writer(World(plans, rng), len(plans), rng, misspelt)
+    writer = Writer(UobmWorld(plans, rng), len(plans), rng, misspelt)
     for university in plans:
         yield writer.university(university)
         for department in university.departments:

@@ -22,7 +22,7 @@ def host(plan: DepartmentPlan) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Workplace:
     """A department or a women's college: the beginnings of its people's IRIs, and before which number each kind begins."""
 
     stems: tuple[str, ...]
@@ -41,7 +41,7 @@ class Place:
         return [f"{self.stems[kind]}{i}>" for i in range(self.starts[kind + 1] - self.starts[kind])]
 
 
-def department_place(plan: DepartmentPlan) -> Place:
+def department_place(plan: DepartmentPlan) -> Workplace:
     """
     >>> from jobs.evaluation.uobm.profile import universities
     >>> plan = next(universities(random.Random(1))).departments[3]
@@ -50,29 +50,29 @@ def department_place(plan: DepartmentPlan) -> Place:
     """
     sizes = (plan.undergraduates, plan.graduates, *plan.faculty, plan.systems_staff, plan.clerical_staff, plan.other_staff)
     stem = f"<http://www.{host(plan)}/"
-    return Place(tuple(stem + kind for kind in KINDS), tuple(accumulate(sizes, initial=0)))
+    return Workplace(tuple(stem + kind for kind in KINDS), tuple(accumulate(sizes, initial=0)))
 
 
-def women_place(plan: UniversityPlan) -> Place:
+def women_place(plan: UniversityPlan) -> Workplace:
     """The women's college of a university that has one: students only."""
     stem = f"<http://www.College0.University{plan.number}.edu/woman_student"
-    return Place((stem,) * len(KINDS), (0, *(plan.women,) * len(KINDS)))
+    return Workplace((stem,) * len(KINDS), (0, *(plan.women,) * len(KINDS)))
 
 
-class World:
+class UobmWorld:
     """All places of all universities, for links from one to another."""
 
     def __init__(self, plans: Sequence[UniversityPlan], rng: random.Random) -> None:
         self._plans = plans
         self._random = rng.random
         # A place is a few dozen short strings: kept for some universities, made anew for the others.
-        self.place: Callable[[int, int], Place] = lru_cache(maxsize=4096)(self._place)
+        self.place: Callable[[int, int], Workplace] = lru_cache(maxsize=4096)(self._place)
 
-    def _place(self, university: int, number: int) -> Place:
+    def _place(self, university: int, number: int) -> Workplace:
         plan = self._plans[university]
         return department_place(plan.departments[number]) if number < len(plan.departments) else women_place(plan)
 
-    def anywhere(self) -> Place:
+    def anywhere(self) -> Workplace:
         """A place of any university: a department or the women's college, all alike."""
         university = int(self._random() * len(self._plans))
         plan = self._plans[university]
@@ -83,7 +83,7 @@ class World:
         departments = self._plans[int(self._random() * len(self._plans))].departments
         return departments[int(self._random() * len(departments))]
 
-    def friends(self, place: Place, person: str, circle: tuple[int, int], many: int) -> dict[str, None]:
+    def friends(self, place: Workplace, person: str, circle: tuple[int, int], many: int) -> dict[str, None]:
         """So many other people, half of them anywhere, most of them of the circle; in the order drawn."""
         found: dict[str, None] = {}
         while len(found) < many:
@@ -99,7 +99,7 @@ class World:
             self._draw(self.anywhere(), 0, len(KINDS), person, found)
         return found
 
-    def _draw(self, where: Place, first: int, end: int, person: str, found: dict[str, None]) -> None:
+    def _draw(self, where: Workplace, first: int, end: int, person: str, found: dict[str, None]) -> None:
         low, high = where.starts[first], where.starts[end]
         if low == high:  # no faculty in a women's college: the friend is drawn again
             return

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from jobs.pages import escaped
 from jobs.reports.html.causes import shown
 from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, iris_in, narrow, said, section, short, term, with_names
-from jobs.reports.report import Left, Report, SetAside
+from jobs.reports.report import Leftovers, Report, ReportedLine
 from jobs.reports.words import in_plain_words
 from shiq.amounts import count
 from shiq.explanation import Labels, manchester
@@ -20,7 +20,7 @@ def set_aside(report: Report) -> str:
     return section("aside", "What was set aside", "".join(parts)) if parts else ""
 
 
-def _lines(report: Report, lines: Sequence[SetAside]) -> str:
+def _lines(report: Report, lines: Sequence[ReportedLine]) -> str:
     at_hand = shown(report)
     rows = "".join(
         f'<tr><td{narrow(x.place)} data-title="line">{escaped(x.place)}</td><td>{said(x.text, report.labels)}</td>'
@@ -69,7 +69,7 @@ def identities(report: Report) -> str:
     )
 
 
-def _leftover(left: Left) -> str:
+def _leftover(left: Leftovers) -> str:
     """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling. What is
     malformed stands as it is."""
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))

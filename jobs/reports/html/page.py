@@ -15,7 +15,7 @@ from jobs.reports.html.lines import identities, leftovers, set_aside
 from jobs.reports.html.pieces import section, short
 from jobs.reports.html.style import SCRIPT, STYLE
 from jobs.reports.report import CERTIFY, GATE, INDEX, Report
-from jobs.reports.words import Step, headline, lead, reasons, steps, tone, word
+from jobs.reports.words import NextStep, headline, lead, reasons, steps, tone, word
 
 _MARKS = {
     "good": '<path d="M6.5 12.5l3.6 3.6 7.4-8.2"/>',
@@ -97,7 +97,7 @@ def _steps(report: Report) -> str:
     return section("next", "What to do next", f'<div class="card">{why}{items}</div>') if items else ""
 
 
-def _command(step: Step) -> str:
+def _command(step: NextStep) -> str:
     """A command that is broken before its options only."""
     return " ".join(f'<span class="option">{escaped(part)}</span>' for part in re.split(r" (?=--)", step.command))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jobs.pages import escaped
-from jobs.reports.report import Fact, Place
+from jobs.reports.report import FilePlace, StatedFact
 from shiq.explanation import Labels, manchester, plainly
 from shiq.explanation.parsed import TYPE, line_of, literal_of, term_of
 from shiq.model import RDF, XSD
@@ -55,12 +55,12 @@ def term(text: str, labels: Labels) -> str:
     return f'<b class="term"><bdi>“{escaped(short(value.lexical))}”</bdi></b>{kind}'
 
 
-def facts(facts: Sequence[Fact], labels: Labels) -> str:
+def facts(facts: Sequence[StatedFact], labels: Labels) -> str:
     items = "".join(f"<li>{said(fact.text, labels)}{places(fact)}</li>" for fact in facts[:FACTS])
     return items + (f"<li>… {len(facts) - FACTS:,} more</li>" if len(facts) > FACTS else "")
 
 
-def places(fact: Fact) -> str:
+def places(fact: StatedFact) -> str:
     if not fact.places:
         return ""
     names = ", ".join(escaped(place) for place in fact.places[:3]) + (" …" if len(fact.places) > 3 else "")
@@ -77,7 +77,7 @@ def _axiom(axiom: str, labels: Labels) -> str:
     return escaped(short(said)) + (f'<br><small class="by">{escaped(short(exact))}</small>' if exact != said else "")
 
 
-def narrow(place: Place) -> str:
+def narrow(place: FilePlace) -> str:
     """The attribute of a cell that need not be broken."""
     return ' class="narrow"' if len(str(place)) <= 32 else ""
 

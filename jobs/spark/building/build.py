@@ -28,13 +28,13 @@ from abox_ops.elements.partition import StoredPartition, grouping
 from abox_ops.index.columns import Extra, negated, vocabulary_of
 from abox_ops.labels.calculus import EMPTY, Label, clashes
 from abox_ops.labels.documents import clauses_hash, complex_text, label_rows
-from jobs.spark.building.certificate import Certified, certify, consistent
+from jobs.spark.building.certificate import CertificateFigures, certify, consistent
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
 from jobs.spark.building.completion import complete, write_completion
 from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
 from jobs.spark.building.files import run
-from jobs.spark.building.merging import Indexed, grouping_tables, merge_classes
+from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
 from jobs.spark.building.reading import Read, read
 from jobs.spark.building.tables import (
     Ranges,
@@ -45,7 +45,7 @@ from jobs.spark.building.tables import (
     nearness_of,
     write_ranges,
 )
-from jobs.spark.building.told import Rules, Told, distinct_labels, tell, write_elements
+from jobs.spark.building.told import TaskRules, ToldState, distinct_labels, tell, write_elements
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
@@ -54,7 +54,7 @@ from jobs.store.lookup import lookup_path
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
-from jobs.store.write import BUILDING, Counts, Rebuild, rebuilding
+from jobs.store.write import BUILDING, AssertionCounts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
@@ -75,7 +75,7 @@ MOST_COMPLETED = 10_000_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class BuildSettings:
     """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
     ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
@@ -101,21 +101,21 @@ class Settings:
 
 
 @dataclass
-class Built:
+class BuiltStore:
     """What was built: how it was read, by what tasks open it, what is known of it, how many assertions, whether the store keeps
     the model that certified it, and wall seconds by stage."""
 
     read: Read
-    indexed: Indexed
-    certified: Certified
-    counts: Counts
+    indexed: IndexedStore
+    certified: CertificateFigures
+    counts: AssertionCounts
     kept: int
     is_completed: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
 
 #: Gives the certificate of what was built; None if it is not to be kept.
-Certifying = Callable[[Built], Certificate | None]
+Certifying = Callable[[BuiltStore], Certificate | None]
 
 
 def build(
@@ -126,11 +126,11 @@ def build(
     certifying: Certifying,
     *,
     leftovers: Callable[[Read], tuple[Leftover, ...]],
-    settings: Settings = Settings(),
+    settings: BuildSettings = BuildSettings(),
     progress: Callable[[str, int, int], None] | None = None,
     gone: Collection[Assertion] = (),
     asides: Sequence[Aside] = (),
-) -> Built:
+) -> BuiltStore:
     """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
     What is ``gone`` of them is left out, and kept beside as ``asides``.
 
@@ -194,12 +194,14 @@ class _Build:
     rebuild: Rebuild
     ontology: Reading
     scratch: Path
-    settings: Settings
+    settings: BuildSettings
     stages: _Stages
     gone: Collection[Assertion]
     asides: Sequence[Aside]
 
-    def run(self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]) -> Built:
+    def run(
+        self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]
+    ) -> BuiltStore:
         session, stages = self.session, self.stages
         stages.begin("reading")
         settings = self.settings
@@ -225,7 +227,7 @@ class _Build:
         rare = _Rare(found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms))
         counts = _counts(written, rare)
         stages.begin("told literals")
-        rules = Rules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
+        rules = TaskRules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
         told = tell(session, ranges, rules, rare.told())
         labels = sorted({EMPTY, *distinct_labels(session, ranges, told)})
         stages.begin("writing tables")
@@ -236,7 +238,7 @@ class _Build:
         small |= grouping_tables("merged", grouping(np.zeros(0, np.int64), np.zeros(0, np.int64)))
         tables |= self._small(small, ranges)
         stages.begin("merge classes")
-        indexed = Indexed(self._key(tables, counts), rules, "told", *rare.negated())
+        indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())
         merged = merge_classes(session, ranges, indexed)
         tables |= self._small(grouping_tables("merged", merged), ranges)
         indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
@@ -257,7 +259,7 @@ class _Build:
                 tables["elements"] = write_elements(session, ranges, told, labels)
                 tables |= self._small({"labels": label_rows(labels)}, ranges)
             tables |= write_completion(session, ranges, completed, labels)
-        built = Built(found, indexed, certified, counts, kept, completed is not None, stages.seconds)
+        built = BuiltStore(found, indexed, certified, counts, kept, completed is not None, stages.seconds)
         certificate = certifying(built)
         if certificate is None:
             self._discard(tables)
@@ -289,7 +291,7 @@ class _Build:
             return ranges
         return renumber(self.session, ranges, dictionary, found, names, near, self.settings.finish)
 
-    def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: Counts) -> StoreKey:
+    def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
         """By what tasks open what is written so far."""
         versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
@@ -328,9 +330,9 @@ class _Rare:
     def complex_count(self) -> int:
         return len(self.complex)
 
-    def told(self) -> Told:
+    def told(self) -> ToldState:
         """What `tell` begins with: asserted equality alone."""
-        begun = Told((), tuple(self._literals()), self.different)
+        begun = ToldState((), tuple(self._literals()), self.different)
         return begun.united(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
 
     def _literals(self) -> list[tuple[int, NameLiteral]]:
@@ -366,7 +368,7 @@ def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[i
     return ranks
 
 
-def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
+def _document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
     """What `jobs.store.upkeep.tables.index_document` says of the same index."""
     rules = indexed.rules
     return {
@@ -378,17 +380,19 @@ def _document(indexed: Indexed, labels: Sequence[Label]) -> dict[str, object]:
     }
 
 
-def _by_id(told: Told) -> StoredPartition:
+def _by_id(told: ToldState) -> StoredPartition:
     return grouping(spread(told.member), spread(told.group))
 
 
-def _counts(written: Sequence[Written], rare: _Rare) -> Counts:
+def _counts(written: Sequence[Written], rare: _Rare) -> AssertionCounts:
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
     class_assertions, roles, data = sum(classes), sum(w.role_assertions for w in written), sum(w.data_assertions for w in written)
-    return Counts(class_assertions, roles, data, class_assertions + roles + data + rare.pairs + rare.complex_count, classes)
+    return AssertionCounts(
+        class_assertions, roles, data, class_assertions + roles + data + rare.pairs + rare.complex_count, classes
+    )
 
 
-def _extra(names: Mapping[int, Sequence[str]], counts: Counts, rare: _Rare) -> Extra:
+def _extra(names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _Rare) -> Extra:
     """What A's vocabulary adds to the TBox, in the order of `abox_ops.index.columns.build_index`."""
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]

@@ -31,9 +31,9 @@ from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import Label
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.shapes import Shapes
-from jobs.spark.auditing import Drawn, drawn
+from jobs.spark.auditing import DrawnShapes, drawn
 from jobs.spark.building.files import joined, load, placed, run, save, slices
-from jobs.spark.building.merging import Indexed, elements_of
+from jobs.spark.building.merging import IndexedStore, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import kept
@@ -47,7 +47,7 @@ from shiq.verdict import Verdict
 
 
 @dataclass
-class Certified:
+class CertificateFigures:
     """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner does; why some are open;
     ``contradictory``: individuals of such elements and modules, ``limit`` of them at most. ``kept``: role and data assertions in
     modules; ``drawn``: shapes for an audit, if one is asked for; ``open``: individuals of undecided modules, if asked for."""
@@ -59,25 +59,25 @@ class Certified:
     modules: int = 0
     shapes: int = 0
     kept: int = 0
-    drawn: Drawn | None = None
+    drawn: DrawnShapes | None = None
     open: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def consistent(modules: int, shapes: int, drawn: Drawn | None) -> Certified:
+def consistent(modules: int, shapes: int, drawn: DrawnShapes | None) -> CertificateFigures:
     """What is known where all ``modules`` were found consistent."""
-    return Certified(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes, drawn=drawn)
+    return CertificateFigures(verdicts=Counter({Verdict.CONSISTENT.value: modules}), modules=modules, shapes=shapes, drawn=drawn)
 
 
 def certify(
-    session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking, *, limit: int, names_open: bool = False
-) -> Certified:
+    session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking, *, limit: int, names_open: bool = False
+) -> CertificateFigures:
     """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals of undecided modules too."""
     count = range(len(ranges))
     surveys = run(session, partial(_survey, ranges=ranges, indexed=indexed, limit=limit), count, "relevant role assertions")
     labels: Counter[Label] = Counter()
     for survey in surveys:
         labels.update(survey.labels)
-    found = Certified(
+    found = CertificateFigures(
         [names for survey in surveys for names in survey.contradictory][:limit],
         sum(survey.clashes for survey in surveys),
         kept=sum(survey.kept for survey in surveys),
@@ -112,7 +112,7 @@ def certify(
 
 
 def _named(
-    session: SparkSession, ranges: Ranges, indexed: Indexed, bad: Sequence[_Shape], has_components: bool, limit: int
+    session: SparkSession, ranges: Ranges, indexed: IndexedStore, bad: Sequence[_Shape], has_components: bool, limit: int
 ) -> list[tuple[str, ...]]:
     """The individuals of modules of these shapes."""
     wanted = frozenset(shape.digest or shape.label for shape in bad)
@@ -145,7 +145,9 @@ def _clausal(base: StoreBase, index: Index, roles: RoleBox) -> Clausal:
     return Clausal(index, index.calculus, graph, touched_by(whole, roles))
 
 
-def _survey(i: int, *, ranges: Ranges, indexed: Indexed, limit: int, labels: frozenset[Label | None] = frozenset()) -> _Survey:
+def _survey(
+    i: int, *, ranges: Ranges, indexed: IndexedStore, limit: int, labels: frozenset[Label | None] = frozenset()
+) -> _Survey:
     """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of more than a label) and their kept
     role assertions. ``labels``: asks for individuals alone with one of these instead."""
     base, index, roles = indexed.opened()
@@ -292,7 +294,9 @@ class _Modules:
     named: list[tuple[str, ...]]
 
 
-def _modules(i: int, *, ranges: Ranges, indexed: Indexed, wanted: frozenset[str | Label | None] | None, limit: int) -> _Modules:
+def _modules(
+    i: int, *, ranges: Ranges, indexed: IndexedStore, wanted: frozenset[str | Label | None] | None, limit: int
+) -> _Modules:
     """The modules of the components that are named by an element of range ``i``: their shapes, or (``wanted``) the individuals
     of those with certain shapes."""
     files = [ranges.folder(k) / "by_component" for k in range(len(ranges))]
@@ -341,7 +345,7 @@ def _modules(i: int, *, ranges: Ranges, indexed: Indexed, wanted: frozenset[str 
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def _decide(session: SparkSession, shapes: Sequence[_Shape], indexed: Indexed, asking: Asking) -> list[tuple[str, str]]:
+def _decide(session: SparkSession, shapes: Sequence[_Shape], indexed: IndexedStore, asking: Asking) -> list[tuple[str, str]]:
     """Verdict and reason of each shape."""
     tasks = max(1, min(len(shapes), 4 * session.sparkContext.defaultParallelism))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
@@ -355,7 +359,7 @@ def _decide(session: SparkSession, shapes: Sequence[_Shape], indexed: Indexed, a
     return found
 
 
-def _ask(shapes: Sequence[_Shape], *, indexed: Indexed, asking: Asking) -> list[tuple[str, str]]:
+def _ask(shapes: Sequence[_Shape], *, indexed: IndexedStore, asking: Asking) -> list[tuple[str, str]]:
     tbox = indexed.rules.calculus().tbox
     asked = create(asking.reasoner, heap=asking.heap)
     try:

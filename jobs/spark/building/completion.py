@@ -20,9 +20,9 @@ from abox_ops.labels.calculus import Label
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules
-from jobs.spark.auditing import Drawn, drawn
+from jobs.spark.auditing import DrawnShapes, drawn
 from jobs.spark.building.files import load, run, save
-from jobs.spark.building.merging import Indexed, grouping_tables
+from jobs.spark.building.merging import IndexedStore, grouping_tables
 from jobs.spark.building.tables import Ranges
 from jobs.spark.reasoners import Asking, decided_in_time
 from jobs.store.files import DataFile
@@ -34,7 +34,7 @@ from shiq.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletionFigures:
     """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`),
     and its modules, all of which are consistent; those ``drawn`` for an audit, if one is asked for."""
 
@@ -42,18 +42,18 @@ class Completed:
     size: int
     modules: int
     shapes: int
-    drawn: Drawn | None = None
+    drawn: DrawnShapes | None = None
 
 
-def complete(session: SparkSession, ranges: Ranges, indexed: Indexed, asking: Asking) -> Completed | None:
+def complete(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
     """Certifies the store that ``indexed`` names, whose told labels do not clash, and leaves N among the files of the build; None
     where it is not to be had."""
     task = partial(_complete, indexed=indexed, asking=asking)
-    found: Completed | None = run(session, task, [ranges], "the model")[0]
+    found: CompletionFigures | None = run(session, task, [ranges], "the model")[0]
     return found
 
 
-def _complete(ranges: Ranges, *, indexed: Indexed, asking: Asking) -> Completed | None:
+def _complete(ranges: Ranges, *, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
     base, index, roles = indexed.opened()
     decider = Decider(create(asking.reasoner, heap=asking.heap))
     try:
@@ -73,7 +73,9 @@ def _complete(ranges: Ranges, *, indexed: Indexed, asking: Asking) -> Completed 
         modules = NamedModules.of(add_set.modules).distinct
         told = ((module, Verdict.CONSISTENT.value) for module in modules)
         audited = drawn(add_set.tbox, told, asking.audit) if asking.audit else None
-        return Completed(tuple(labels), add_set.size, len(add_set.modules), decider.shapes(add_set.tbox, modules), audited)
+        return CompletionFigures(
+            tuple(labels), add_set.size, len(add_set.modules), decider.shapes(add_set.tbox, modules), audited
+        )
     finally:
         decider.reasoner.close()
 
@@ -87,7 +89,7 @@ def _leave(ranges: Ranges, table: str, columns: Columns) -> None:
 
 
 def write_completion(
-    session: SparkSession, ranges: Ranges, completed: Completed, labels: Sequence[Label]
+    session: SparkSession, ranges: Ranges, completed: CompletionFigures, labels: Sequence[Label]
 ) -> dict[str, list[DataFile]]:
     """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
     place = {label: i for i, label in enumerate(labels)}

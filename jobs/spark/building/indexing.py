@@ -20,7 +20,7 @@ from jobs.checking.inputs import catalog_of, empty_tbox
 from jobs.checking.options import AUTO, Options
 from jobs.repair.known_conflicts import nearby
 from jobs.spark.auditing import examine
-from jobs.spark.building.build import Built, Settings, build
+from jobs.spark.building.build import BuildSettings, BuiltStore, build
 from jobs.spark.building.reading import Read
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
@@ -62,7 +62,7 @@ class _Aside:
     gone: frozenset[Assertion] = frozenset()
     asides: tuple[Aside, ...] | None = None
 
-    def grows(self, built: Built) -> bool:
+    def grows(self, built: BuiltStore) -> bool:
         """Whether ``built``, which lacks what is gone, shows that something else has to go. Not for ever, since ``around`` grows
         within A."""
         known = len(self.around)
@@ -99,7 +99,7 @@ def index(
     decider = new_decider(options) if repair else None
     aside = _Aside(ontology, repair, decider) if repair and decider else None
 
-    def certifying(built: Built) -> Certificate | None:
+    def certifying(built: BuiltStore) -> Certificate | None:
         if aside and aside.grows(built):
             return None
         found = replace(found_of(built), audit=audit_of(built, options))
@@ -112,7 +112,7 @@ def index(
     def leftovers(read: Read) -> tuple[Leftover, ...]:
         return (*ontology.leftovers, *read.leftovers, *empty_tbox(ontology))
 
-    settings = Settings(
+    settings = BuildSettings(
         reasoner=options.reasoner,
         heap=options.heap,
         timeout=options.timeout,
@@ -148,7 +148,7 @@ def index(
     return result
 
 
-def audit_of(built: Built, options: Options) -> Audit | None:
+def audit_of(built: BuiltStore, options: Options) -> Audit | None:
     """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is none to say it of."""
     if built.certified.drawn is None:
         return None
@@ -157,7 +157,7 @@ def audit_of(built: Built, options: Options) -> Audit | None:
         return decider.audit
 
 
-def found_of(built: Built) -> Found:
+def found_of(built: BuiltStore) -> Found:
     """What a result tells of ``built``."""
     certified = built.certified
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]

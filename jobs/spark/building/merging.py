@@ -26,7 +26,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.documents import read_labels
 from jobs.spark.building.files import run
 from jobs.spark.building.tables import Ranges
-from jobs.spark.building.told import Rules
+from jobs.spark.building.told import TaskRules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
 from shiq.columns.arrays import Columns, Ints, distinct
@@ -35,11 +35,11 @@ from simplify import simplify
 
 
 @dataclass(frozen=True)
-class Indexed:
+class IndexedStore:
     """A store whose index is on disk, but not its manifest: what a task opens to ask for more than labels."""
 
     store: StoreKey
-    rules: Rules
+    rules: TaskRules
     stage: str
     negated_roles: frozenset[Role] = frozenset()
     negated_properties: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class _Asked(Counts):
         return grouping(key, least[which])
 
 
-def merge_classes(session: SparkSession, ranges: Ranges, indexed: Indexed) -> StoredPartition:
+def merge_classes(session: SparkSession, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
     """The merge classes that have several elements."""
     calculus = indexed.rules.calculus()
     nothing = np.zeros(0, np.int64)
@@ -129,7 +129,7 @@ def _graph(base: StoreBase, index: Index, roles: RoleBox) -> Graph:
     return Graph(alone(base), roles, index.equal, index.labels.of, index.merged)
 
 
-def _overfull(i: int, *, ranges: Ranges, indexed: Indexed) -> tuple[Ints, Ints]:
+def _overfull(i: int, *, ranges: Ranges, indexed: IndexedStore) -> tuple[Ints, Ints]:
     base, index, roles = indexed.opened()
     graph = _graph(base, index, roles)
     elements = graph.locate(elements_of(base, ranges, i))

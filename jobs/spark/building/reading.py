@@ -25,7 +25,7 @@ from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.judging import Judging, Report, entities_of, is_of_unknown_property, located, merged, refuse_no_triples, rejects_of
-from shiq.rdf.load import Loaded
+from shiq.rdf.load import LoadedSources
 from shiq.rdf.ranges import is_cut
 from shiq.rdf.reader import _own, _Reader
 from shiq.reading import Reading
@@ -124,9 +124,9 @@ def _loaded(
     sources: Sequence[tuple[FileSource | TableSource, str]],
     reports: Sequence[Report],
     passed_over: Mapping[str, Sequence[Leftover]],
-) -> Loaded:
+) -> LoadedSources:
     """The rare triples as if they were all there is, and what is wrong with single lines."""
-    loaded = Loaded()
+    loaded = LoadedSources()
     by_source: dict[str, list[Report]] = {scope: [] for _, scope in sources}
     for report in reports:
         by_source[report.scope].append(report)
@@ -163,7 +163,7 @@ class _DriverReader(_Reader):
     """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed`` are the names that are known to be
     individuals, of those that were asked for."""
 
-    def __init__(self, loaded: Loaded, ontology: Reading, typed: frozenset[str]) -> None:
+    def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
         self.ontology, self.known_typed = ontology, _Recorded(typed)
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 

@@ -44,7 +44,7 @@ from simplify import simplify
 
 
 @dataclass(frozen=True)
-class Rules:
+class TaskRules:
     """(T, A)'s calculus, as tasks make it: the TBox, what A's vocabulary adds to it, and the names by number."""
 
     build: str
@@ -63,7 +63,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldState:
     """The state of the fixpoint. ``files``: the labels of each range; ``member`` and ``group``: nodes of elements with several
     members and the least of them, sorted by member; ``literals``: what complex assertions say of nodes; ``different``: pairs of
     nodes that are asserted to be different. Nodes are ranks."""
@@ -87,7 +87,7 @@ class Told:
         first, second = self.element_of(self.different[:, 0]), self.element_of(self.different[:, 1])
         return unique(self.different[first == second].ravel())
 
-    def united(self, first: Ints, second: Ints) -> Told:
+    def united(self, first: Ints, second: Ints) -> ToldState:
         """With first[i] and second[i] in one element."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
@@ -96,7 +96,7 @@ class Told:
         return replace(self, member=nodes[crowded], group=group[crowded])
 
 
-def tell(session: SparkSession, ranges: Ranges, rules: Rules, start: Told) -> Told:
+def tell(session: SparkSession, ranges: Ranges, rules: TaskRules, start: ToldState) -> ToldState:
     """The told labels of every node: `start` with the labels (and the elements) of the fixpoint."""
     count = range(len(ranges))
     files = run(session, partial(_begin, ranges=ranges, rules=rules, told=start), count, "asserted literals")
@@ -161,7 +161,7 @@ def _load_labels(path: str, calculus: Calculus, places: Ints | None = None) -> I
     return found
 
 
-def labels_of(told: Told, ranges: Ranges, calculus: Calculus, nodes: Ints) -> Ints:
+def labels_of(told: ToldState, ranges: Ranges, calculus: Calculus, nodes: Ints) -> Ints:
     """The labels of any ``nodes`` (ascending)."""
     found = np.zeros(len(nodes), np.int64)
     owner = nodes // ranges.width
@@ -183,7 +183,7 @@ class Round:
     near: set[int]
 
 
-def _begin(i: int, *, ranges: Ranges, rules: Rules, told: Told) -> str:
+def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> str:
     """The asserted literals of each node of range ``i``, and what its data assertions refute."""
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
@@ -229,7 +229,7 @@ class _Part:
     peer_of: Ints
 
 
-def _part(i: int, ranges: Ranges, told: Told) -> _Part:
+def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
     low, high = ranges.bounds(i)
     rows = load(ranges.folder(i) / "half_edges")
     mine = (told.member >= low) & (told.member < high)
@@ -262,7 +262,7 @@ def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
     return np.array(first, np.int64), np.array(second, np.int64)
 
 
-def _round(i: int, *, ranges: Ranges, rules: Rules, told: Told, turn: int) -> Round:
+def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int) -> Round:
     """Brings range ``i`` to its fixpoint."""
     calculus = rules.calculus()
     part = _part(i, ranges, told)
@@ -302,7 +302,7 @@ def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
 # --- equalities that a ≤1 entails -----------------------------------------------------------------
 
 
-def _merged(session: SparkSession, ranges: Ranges, rules: Rules, told: Told) -> Told | None:
+def _merged(session: SparkSession, ranges: Ranges, rules: TaskRules, told: ToldState) -> ToldState | None:
     """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element; None if they are already."""
     found = run(session, partial(_centres, ranges=ranges, rules=rules, told=told), range(len(ranges)), "entailed equalities")
     first: list[int] = []
@@ -321,7 +321,7 @@ def _merged(session: SparkSession, ranges: Ranges, rules: Rules, told: Told) -> 
     return told.united(pair[0][apart], pair[1][apart]) if apart.any() else None
 
 
-def _centres(i: int, *, ranges: Ranges, rules: Rules, told: Told) -> tuple[Ints, Ints]:
+def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
     """Of range ``i``: pairs of elements that one centre makes equal; and (clause, centre, neighbour) for centres with several
     members, which only the driver sees as one."""
     calculus = rules.calculus()
@@ -347,23 +347,23 @@ def _centres(i: int, *, ranges: Ranges, rules: Rules, told: Told) -> tuple[Ints,
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def distinct_labels(session: SparkSession, ranges: Ranges, told: Told) -> set[Label]:
+def distinct_labels(session: SparkSession, ranges: Ranges, told: ToldState) -> set[Label]:
     """The labels that some element has."""
     parts = run(session, partial(_used, ranges=ranges, told=told), range(len(ranges)), "signatures")
     return {label for part in parts for label in part}
 
 
-def _used(i: int, *, ranges: Ranges, told: Told) -> set[Label]:
+def _used(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
     return set(labels_in(told.files[i]))
 
 
-def write_elements(session: SparkSession, ranges: Ranges, told: Told, labels: Sequence[Label]) -> list[DataFile]:
+def write_elements(session: SparkSession, ranges: Ranges, told: ToldState, labels: Sequence[Label]) -> list[DataFile]:
     """Writes the table ``elements``: the label of each element, by its place among ``labels``."""
     task = partial(_write_elements, ranges=ranges, told=told, labels=list(labels))
     return [file for file in run(session, task, range(len(ranges)), "writing signatures") if file is not None]
 
 
-def _write_elements(i: int, *, ranges: Ranges, told: Told, labels: Sequence[Label]) -> DataFile | None:
+def _write_elements(i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]) -> DataFile | None:
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in labels_in(told.files[i])], np.int64)

@@ -17,7 +17,7 @@ from jobs.store.manifest import Certificate
 from jobs.store.read import Store
 from jobs.store.schema import write_table
 from jobs.store.upkeep.tables import base_tables, index_document, index_tables, numbered
-from jobs.store.write import Counts, about, rebuilding, unchanged
+from jobs.store.write import AssertionCounts, about, rebuilding, unchanged
 from shiq.abox import ABox
 from shiq.aside import Aside
 from shiq.model import TBox
@@ -30,14 +30,16 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedStore:
     """(T, A) as a store will hold them: numbered and indexed, in memory. ``completion``: N, once it is certified."""
 
     knowledge_base: LocalKnowledgeBase
     base: ArrayBase
     completion: OutsideCompletion | None = None
 
-    def certified(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Prepared, LocalAddSet, Sequence[Answer]] | None:
+    def certified(
+        self, decide: Decide, is_over: Callable[[], bool]
+    ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
         """The same with N, what was kept for its certificate, and one answer for each module; None where A could not be
         certified that way, and has to be asked otherwise."""
         found = certified_by_model(self.knowledge_base, decide, is_over)
@@ -60,10 +62,10 @@ def certified_by_model(
     return found.completion, add_set, found.patched.answers
 
 
-def prepare(tbox: TBox, abox: ABox) -> Prepared:
+def prepare(tbox: TBox, abox: ABox) -> PreparedStore:
     """(``tbox``, ``abox``), numbered and indexed."""
     base, roles = numbered(abox), role_box(tbox.axioms)
-    return Prepared(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base)
+    return PreparedStore(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base)
 
 
 def write_store(
@@ -80,7 +82,7 @@ def write_store(
     asides: Iterable[Aside] | None = None,
     left_out: Iterable[Leftover] | None = None,
     labels: Mapping[str, str] | None = None,
-    prepared: Prepared | None = None,
+    prepared: PreparedStore | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
@@ -110,7 +112,7 @@ def write_store(
         return rebuild.finish(
             versions,
             index_document(index),
-            Counts(
+            AssertionCounts(
                 len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
             ),
             leftovers=leftovers,

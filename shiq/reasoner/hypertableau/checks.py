@@ -6,7 +6,7 @@ from itertools import combinations
 
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.data import DataStatement
-from shiq.reasoner.hypertableau.state import Clash, State
+from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Rule
 
 
@@ -49,7 +49,7 @@ class NodeChecks(State):
     def check_data(self, x: int) -> None:
         """A clash if the data restrictions and values of x contradict each other."""
         if self.alive[x] and self.data_verdict(x) is False:
-            raise Clash(self.data_rest(x, self.data_culprits(x)), x)
+            raise TableauClash(self.data_rest(x, self.data_culprits(x)), x)
 
     def data_verdict(self, x: int) -> bool | None:
         """Whether the data restrictions and values of x can hold together; None: the datatype layer cannot say."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.checks import NodeChecks
-from shiq.reasoner.hypertableau.state import Clash
+from shiq.reasoner.hypertableau.state import TableauClash
 from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
 from shiq.reasoner.hypertableau.trail import Match, Pending
 from shiq.reasoner.protocol import Module
@@ -180,7 +180,7 @@ class Saturation(NodeChecks):
         elif branch_live:
             self.add(y, branch_live.bit_length() - 1, rest)
         else:
-            raise Clash(rest, x, *([y] if y >= 0 else []))
+            raise TableauClash(rest, x, *([y] if y >= 0 else []))
 
     def settle(self, match: Match) -> list[Alternative] | None:
         """Applies a match that has at most one disjunct left; else its disjuncts in the order of choice. None also if it does
@@ -252,7 +252,7 @@ class Saturation(NodeChecks):
         self.used.add(rule.index)
         rest = self._count_rest(rule, x, chosen)
         if not alternatives:
-            raise Clash(rest, x, *chosen)
+            raise TableauClash(rest, x, *chosen)
         self.apply(alternatives[0], rest, (rule.number, x, -1))
         return None
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
 from shiq.reasoner.hypertableau.rules import ADD, Alternative, OutOfBudget, Saturation
-from shiq.reasoner.hypertableau.state import Clash, State
+from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Tables
 from shiq.reasoner.hypertableau.trail import Match
 from shiq.reasoner.protocol import Answer, Module
@@ -47,7 +47,7 @@ class Search(Saturation):
         blocking bounds the nodes (THEORY, "Deciding a shape without a JVM"); a `OutOfBudget` ends it before."""
         try:
             self.load()
-        except Clash as clash:
+        except TableauClash as clash:
             self.last, self.rests_on = clash.nodes, clash.rests_on
             return False
         while True:
@@ -56,7 +56,7 @@ class Search(Saturation):
                 if not (self.choose() or self.expand()):
                     self.accept_data()
                     return True
-            except Clash as clash:
+            except TableauClash as clash:
                 self.last = clash.nodes
                 if not self.jump_back(clash.rests_on):
                     return False
@@ -126,7 +126,7 @@ class Search(Saturation):
                     self.deny(u, v, rest)
                 else:
                     self.separate(u, v, rest)
-            except Clash as clash:
+            except TableauClash as clash:
                 rests_on = clash.rests_on
             else:
                 self.again.append(match)
@@ -211,7 +211,7 @@ class Search(Saturation):
             if x not in blocked:
                 culprits = self.data_culprits(x)
                 self.opaque = self.opaque or self.tables.data.describe(culprits)
-                raise Clash(self.data_rest(x, culprits), x)
+                raise TableauClash(self.data_rest(x, culprits), x)
 
 
 def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> Outcome:
@@ -234,7 +234,7 @@ def refuted(tables: Tables, module: Module, limit: int) -> bool:
     try:
         search.load()
         search.saturate()
-    except Clash:
+    except TableauClash:
         return True
     except OutOfBudget:
         pass

@@ -9,7 +9,7 @@ from shiq.reasoner.hypertableau.trail import DataFact, Trail
 _NOTHING: dict[int, int] = {}
 
 
-class Clash(Exception):
+class TableauClash(Exception):
     """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits (`State.inputs`); ``nodes``:
     where it is."""
 
@@ -40,7 +40,7 @@ class State(Trail):
             neg = self.neg[x]
             if both := self.pos[x] & neg:
                 first = both & -both
-                raise Clash(self.names_rest(x, first) | self.denials_rest(x, first), x)
+                raise TableauClash(self.names_rest(x, first) | self.denials_rest(x, first), x)
             for a in bits(neg & (tables.need_mask | tables.data_mask)):
                 if a in helpers:
                     self.pos[x] |= helpers[a]
@@ -81,7 +81,7 @@ class State(Trail):
         if old & bit:
             return
         if self.neg[x] & bit:
-            raise Clash(rest | self.neg_rest.get(x * self.width + atom, 0), x)
+            raise TableauClash(rest | self.neg_rest.get(x * self.width + atom, 0), x)
         if self.choices:
             self.trail.append((self.pos, x, old))
         if rest:
@@ -105,7 +105,7 @@ class State(Trail):
         if self.neg[x] & bit:
             return
         if self.pos[x] & bit:
-            raise Clash(rest | self.pos_rest.get(x * self.width + atom, 0), x)
+            raise TableauClash(rest | self.pos_rest.get(x * self.width + atom, 0), x)
         self.write(self.neg, x, self.neg[x] | bit)
         if rest:
             self.write(self.neg_rest, x * self.width + atom, rest)
@@ -115,7 +115,7 @@ class State(Trail):
     def separate(self, x: int, y: int, rest: int) -> None:
         """x ≠ y."""
         if x == y:
-            raise Clash(rest, x)
+            raise TableauClash(rest, x)
         known = self.unequal.setdefault(x, {})
         if y not in known:
             self.write(known, y, rest)
@@ -142,7 +142,7 @@ class State(Trail):
         if new & tables.conflicting:
             self._check_conflicts(x, y, new, full)
         if x == y and new & tables.irreflexive:
-            raise Clash(self.edge_rests(x, y, new & tables.irreflexive), x)
+            raise TableauClash(self.edge_rests(x, y, new & tables.irreflexive), x)
         if self.forbidden:
             self._check_forbidden(x, y)
         self.new_edges.append((x, y, new))
@@ -151,7 +151,7 @@ class State(Trail):
         for r in bits(new & self.tables.conflicting):
             against = self.tables.conflicts[r] & full
             if against:
-                raise Clash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y)
+                raise TableauClash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y)
 
     def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
         """None of ``roles`` leads from x to y."""
@@ -164,7 +164,7 @@ class State(Trail):
         roles = self.near[x].get(y, 0)
         for mask, rest in self.forbidden.get(x, {}).get(y, ()):
             if mask & roles:
-                raise Clash(rest | self.edge_rests(x, y, mask & roles), x, y)
+                raise TableauClash(rest | self.edge_rests(x, y, mask & roles), x, y)
 
     def _add_data(self, x: int, *facts: DataFact) -> None:
         self.write(self.data, x, (*self.data.get(x, ()), *facts))
@@ -194,7 +194,7 @@ class State(Trail):
         target, source = (x, y) if x < y else (y, x)
         known = self.unequal.get(source, _NOTHING)
         if target in known:
-            raise Clash(rest | known[target], x, y)
+            raise TableauClash(rest | known[target], x, y)
         base = source * self.width
         for a in bits(self.pos[source] & ~self.pos[target]):
             self.add(target, a, rest | self.pos_rest.get(base + a, 0))

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from jobs.evaluation.evaluate.data import Dataset, datasets
-from jobs.evaluation.insertions import FRACTION, Triples, random_batch, read_triples
-from jobs.evaluation.lubm.batch import Batch
+from jobs.evaluation.insertions import FRACTION, NumberedTriples, random_batch, read_triples
+from jobs.evaluation.lubm.batch import BatchDealer
 from jobs.evaluation.lubm.generate import departments
 from shiq.errors import InputError
 
@@ -27,7 +27,7 @@ class Base:
     store: Path
 
     @cached_property
-    def triples(self) -> Triples:
+    def triples(self) -> NumberedTriples:
         return read_triples(self.abox)
 
     def random_batch(self, seed: int, file: Path, count: int | None = None) -> Path:
@@ -38,7 +38,7 @@ class Base:
 
     def consistent_batch(self, seed: int, file: Path) -> Path:
         """Writes 5 % of insertions into generated LUBM data that contradict nothing to ``file``."""
-        batch = Batch(random.Random(f"bench {seed}"))
+        batch = BatchDealer(random.Random(f"bench {seed}"))
         assert self.dataset.universities
         with file.open("w", encoding="utf-8") as out:
             for made in departments(self.dataset.universities, DATA_SEED):

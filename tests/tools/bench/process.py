@@ -19,7 +19,7 @@ from jobs.evaluation.generation import GenerationReport
 from jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from jobs.evaluation.lubm.tbox import lubm_tbox
 from jobs.evaluation.peers.documents import write_document
-from jobs.evaluation.peers.drivers import Question, Told, command, told
+from jobs.evaluation.peers.drivers import PeerQuestion, PeerVerdicts, command, told
 from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from jobs.store.manifest import read_manifest
 from shiq.errors import OperationalError
@@ -73,7 +73,7 @@ class Asked:
     """A process of a peer: what it used, and what it said."""
 
     used: Metered
-    told: Told
+    told: PeerVerdicts
 
 
 @dataclass
@@ -209,7 +209,7 @@ class Bench:
         if isinstance(found, Absent):
             raise NotMeasured(f"{peer.title} is absent: {found.reason}")
         self.say(f"{peer.title} on {abox.stem}")
-        question = Question(tbox, abox, batch or abox, self.folder / "run" / "document.ofn")
+        question = PeerQuestion(tbox, abox, batch or abox, self.folder / "run" / "document.ofn")
         question.document.parent.mkdir(parents=True, exist_ok=True)
         if not peer.is_java:
             from shiq.rdf import read_ontology
