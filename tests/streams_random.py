@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from shiq import model as owl
 from shiq.abox import abox_of
+from shiq.check import check_insertions
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
+from shiq.verdict import Verdict
 from streams.consistency import Plan, StreamResult, check_stream, plan
 from streams.consistency.canonical import Timed, canonical
 from streams.consistency.cost import cuts
@@ -151,3 +153,18 @@ def disagreement(seed: int) -> str:
             given = f"window {case.window}, [0, {case.end}]\n{told}\n{stream}\n{case.static}"
             return f"seed {seed}, plan {number}: {how}\n{given}\nwant {want}\ngot  {found(result)}\n{result.leftovers}"
     return ""
+
+
+def against_the_reasoner(seed: int) -> str:
+    """Whether the rows say of a window's content what a check of SHIQ says of it, at some c; "" if so."""
+    case, draw = drawn(seed), random.Random(seed)
+    watched = plan(case.tbox, case.window)
+    rows = check_stream(watched, events(sorted(case.stream, key=lambda item: item[0])), None, 0, case.end).spans
+    c = draw.randint(0, case.end)
+    content = [assertion for t, assertion in case.stream if c - case.window <= t <= c]
+    verdict = check_insertions(case.tbox, [], abox_of(content), reasoner="own").verdict
+    said = any(row["from"] <= c <= row["to"] for row in rows)
+    if watched.leftovers or verdict is Verdict.UNDETERMINED or not content:
+        return ""
+    told = "\n".join(axiom_text(axiom) for axiom in case.tbox.axioms)
+    return "" if said == (verdict is Verdict.INCONSISTENT) else f"seed {seed} at {c}: {verdict}\n{told}\n{content}\n{rows}"

@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.verdict import Verdict
 from streams.consistency import check_stream, negative_inclusions, plan, spans, state, strategies, topology
-from tests.streams_random import disagreement
+from tests.streams_random import against_the_reasoner, disagreement
 
 T = "urn:t#"
 STUDENT, PUBLICATION = owl.Class(T + "Student"), owl.Class(T + "Publication")
@@ -66,6 +66,10 @@ def test_random_streams() -> None:
 @pytest.mark.slow
 def test_many_random_streams() -> None:
     assert [told for seed in range(2000) if (told := disagreement(seed))] == []
+
+
+def test_the_content_of_windows_as_a_check_of_shiq_sees_it() -> None:
+    assert [told for seed in range(100) if (told := against_the_reasoner(seed))] == []
 
 
 def _short(time: Any, window: int) -> Any:

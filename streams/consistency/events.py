@@ -54,6 +54,11 @@ class Names:
             self.names.append(name)
         return found
 
+    def all(self, names: Iterable[str]) -> list[int]:
+        """The number of each of ``names``."""
+        known = self.numbers
+        return [self.number(name) if (found := known.get(name)) is None else found for name in names]
+
     def keep(self, numbers: Ints) -> dict[int, int]:
         """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""
         kept = numbers.tolist()
@@ -82,9 +87,11 @@ class Intake:
         """The columns of N-Triples statements, each with its time."""
         triples, broken = Triples(), BrokenLines("")
         triples.begin("")
-        lines = [text if "\n" not in text and "\r" not in text else "two lines" for text in texts]
+        whole = "\n".join(texts)
+        if whole.count("\n") >= max(len(texts), 1) or "\r" in whole:
+            whole = "\n".join("several lines" if "\n" in text or "\r" in text else text for text in texts)
         try:
-            read_lines(BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, "e", broken)
+            read_lines(BytesIO(whole.encode("utf-8", "surrogatepass")), triples, "e", broken)
         except InputError as error:
             if not broken.total:
                 raise error
@@ -102,18 +109,14 @@ class Intake:
         def refuse(at: int, kind: str, reason: str) -> None:
             tell(int(rows[at]), kind, reason, texts[rows[at]])
 
-        said = _Said(self, triples, subject, value, times[rows], refuse)
+        unknown = np.full(len(triples.terms), -1, np.int64)
+        said = _Said(self, triples, subject, value, times[rows], refuse, unknown)
         for number in np.unique(predicate).tolist():
             parts += said.by(str(triples.terms[number]), np.flatnonzero(predicate == number))
         return together(parts)
 
     def number(self, name: str) -> int:
         return self.names.number(self.same.get(name, name))
-
-    def numbers(self, terms: Sequence[object], ids: Ints) -> Ints:
-        """The numbers of individuals that are terms."""
-        used, places = np.unique(ids, return_inverse=True)
-        return np.fromiter((self.number(str(terms[i])) for i in used.tolist()), np.int64, len(used))[places]
 
     def column(self, label: str, key: Ints, time: Ints) -> list[Columns]:
         """The label for all of ``key``; nothing where it is in no conflict."""
@@ -127,7 +130,7 @@ class Intake:
         names = self.names.names
         if self.view.pairs and not self.masks.numbers.keys().isdisjoint((loop(iri), role_label(Role(iri)))):
             ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
-            key = np.array([self.names.number(_BETWEEN.join(sorted(both))) for both in ends], np.int64)
+            key = np.array(self.names.all(_BETWEEN.join(sorted(both)) for both in ends), np.int64)
             forward, backward = (np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__))
             for label, rows in (
                 (role_label(Role(iri)), forward),
@@ -155,7 +158,7 @@ def together(parts: Sequence[Columns]) -> Columns:
 
 @dataclass(frozen=True)
 class _Said:
-    """The triples of one batch; `by` takes those of one predicate."""
+    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals, by term; -1 if not yet known."""
 
     intake: Intake
     triples: Triples
@@ -163,6 +166,7 @@ class _Said:
     value: Ints
     time: Ints
     tell: Callable[[int, str, str], None]
+    numbers: Ints
 
     def by(self, iri: str, rows: Ints) -> list[Columns]:
         signature = self.intake.view.signature
@@ -192,7 +196,11 @@ class _Said:
             self.tell(row, kind, reason)
 
     def _numbers(self, ids: Ints) -> Ints:
-        return self.intake.numbers(self.triples.terms, ids)
+        """The numbers of individuals, each looked up once a batch."""
+        new = np.unique(ids[self.numbers[ids] < 0])
+        names, same = [str(self.triples.terms[i]) for i in new.tolist()], self.intake.same
+        self.numbers[new] = self.intake.names.all([same.get(name, name) for name in names] if same else names)
+        return self.numbers[ids]
 
     def _class(self, number: int, rows: Ints) -> list[Columns]:
         iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]

@@ -42,7 +42,7 @@ class Event:
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
     """The event that a line of JSON holds. Raises: EventError."""
     try:
-        found = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+        found = _JSON.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -79,7 +79,7 @@ def _units(text: str, unit: str) -> int:
 
 def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     found = members.get(name, ())
-    if not isinstance(found, list | tuple) or not all(isinstance(value, str) for value in found):
+    if not isinstance(found, list | tuple) or not set(map(type, found)) <= {str}:
         raise EventError(f'"{name}" is a list of texts')
     return tuple(found)
 
@@ -103,3 +103,6 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> None:
     raise EventError(f"{text} is no number of JSON")
+
+
+_JSON: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_no_number)
