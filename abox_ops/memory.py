@@ -20,8 +20,7 @@ from abox_ops.patch.certificate import certified_completion
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.patch.reference import Patch, Patching
 from abox_ops.patch.widening import patched
-from abox_ops.published.everything import everything
-from abox_ops.published.reference import definition7
+from abox_ops.published.reference import definition7, everything
 from abox_ops.told.reference import told_labels
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox

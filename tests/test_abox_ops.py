@@ -17,8 +17,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
-from abox_ops.published.parts import m_part, u_part
-from abox_ops.published.remedy import Remedy, remedies
+from abox_ops.published.outcome import Definition7, Outcome, Remedy, m_part, remedies, u_part
 from shiq.bits import bits
 from shiq.datatypes import DataTheory
 from shiq.functional import parse_functional
@@ -204,15 +203,40 @@ def test_remedies() -> None:
     space = LabelSpace(found.definition4_clauses)
     ids = space.tbox.atom_ids
 
-    def of(centre: Label, branch: Label) -> list[Remedy] | None:
-        return remedies(found.universals, centre, branch, ids)
+    def of(centre: Label, branch: Label) -> list[Remedy | None]:
+        return list(remedies(found.universals, centre, branch, ids))
 
     a, b = n("A"), n("B")
     assert of(label(space, "A"), EMPTY) == [Remedy(True, b, True)]
     assert of(EMPTY, label(space, "", "B")) == [Remedy(False, a, False)]
     assert of(label(space, "", "A"), EMPTY) == []
     assert of(EMPTY, label(space, "B")) == []
-    assert of(EMPTY, EMPTY) is None
+    assert of(EMPTY, EMPTY) == [None]
+
+
+def test_outcomes() -> None:
+    found = simplified(
+        "SubClassOf(:A ObjectAllValuesFrom(:r :B))",
+        "SubClassOf(:C ObjectAllValuesFrom(ObjectInverseOf(:r) :D))",
+        "FunctionalObjectProperty(:f)",
+    )
+    space = LabelSpace(found.definition4_clauses)
+    rules = Definition7.of(found, [], [])
+    r, a, c, none = Role(n("r")), label(space, "A"), label(space, "", "C"), (EMPTY, EMPTY)
+    at_b, at_a = (True, n("B"), True), (False, n("D"), True)
+    kept = Outcome(True, (), True, True)
+    assert rules.outcome(Role(n("s")), a, a, None) == Outcome(False, (), False, False)
+    assert rules.outcome(Role(n("f")), a, a, (a, a)) == kept
+    assert rules.outcome(r, EMPTY, EMPTY, none) == kept
+    assert rules.outcome(r, a, EMPTY, (a, EMPTY)) == kept, "the axiom on the inverse has no remedy"
+    assert rules.outcome(r, a, c, None) == Outcome(False, (at_b,), False, True)
+    assert rules.outcome(r, a, c, none) == Outcome(False, (at_b,), False, True), "the premise is inserted"
+    assert rules.outcome(r, a, c, (a, EMPTY)) == Outcome(False, (at_b,), False, False), "A entails the remedy"
+    both = Outcome(False, (at_b, at_a), True, False)
+    assert rules.outcome(r, a, label(space, "C"), (a, EMPTY)) == both
+    from_behind = Outcome(False, ((False, n("B"), True), (True, n("D"), True)), False, True)
+    found_so = rules.outcome(r.inverse, label(space, "C"), a, (EMPTY, a))
+    assert found_so._replace(remedies=tuple(sorted(found_so.remedies))) == from_behind
 
 
 def test_normal_form_of_assertions() -> None:

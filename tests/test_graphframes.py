@@ -305,6 +305,66 @@ def random_parts(seed: int) -> Parts:
     return kb.tbox, list(kb.abox), list(kb.insertions), list(kb.deletions)
 
 
+@pytest.fixture
+def plain_core(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """A Spark session where plain loops stand in for what GraphFrames' JVM core does; the certificates are asked all the same."""
+    import jobs.graphframes.components
+    import jobs.graphframes.reach
+    from abox_ops.elements.partition import components
+    from jobs.graphframes.frames import collected, frame
+
+    def run(spark: SparkSession, vertices: Any, first: Any, second: Any) -> Any:
+        ends = (np.searchsorted(vertices, column) for column in (first, second))
+        return frame(spark, {"id": vertices, "component": vertices[components(len(vertices), *ends)]})
+
+    def hops(start: Any, arcs: Any) -> Any:
+        pairs = list(zip(*(collected(arcs)[name].tolist() for name in ("src", "dst"))))
+        distance = dict.fromkeys(collected(start)["id"].tolist(), 0)
+        turn = 0
+        while met := {b for a, b in pairs if distance.get(a) == turn and b not in distance}:
+            turn += 1
+            distance |= dict.fromkeys(met, turn)
+        return frame(
+            start.sparkSession, {name: np.array(x, np.int64) for name, x in zip(("id", "distance"), zip(*distance.items()))}
+        )
+
+    monkeypatch.setattr(jobs.graphframes.components, "run", run)
+    monkeypatch.setattr(jobs.graphframes.reach, "hops", hops)
+    return spark
+
+
+@pytest.mark.slow
+def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
+    """The same elements enter, over role assertions as a table, as over columns."""
+    from abox_ops.elements.columns import Graph
+    from abox_ops.index.columns import alone
+    from abox_ops.index.touched import touched_by
+    from abox_ops.labels.columns import Calculus
+    from abox_ops.published.columns import Published
+    from jobs.graphframes.published import entered
+
+    parts = [*map(golden, (n for n in NAMES if n.startswith(("Definition7", "Paper")))), *map(random_parts, range(40, 70))]
+    tbox, base, insertions, deletions = side_by_side(parts, PREFIX)
+    kb = LocalKnowledgeBase.build(tbox, abox_of(base)).without(abox_of(deletions), abox_of(insertions))
+    whole = kb.whole(abox_of(insertions))
+    simplified = kb._simplified_with(whole)
+    calculus, touched = Calculus(simplified.definition4_clauses, whole.names), touched_by(whole, kb.roles)
+
+    def published() -> Published:
+        graph, before = (
+            Graph(view, kb.roles, kb.index.same, lambda keys: np.zeros(len(keys), np.int64)) for view in (whole, alone(kb.base))
+        )
+        return Published(kb.index, simplified, calculus, graph, before, touched)
+
+    wanted, made = published().run(), published()
+    nodes = entered(plain_core, kb.index, calculus, whole, kb.roles, made)
+    found = made.entered(nodes)
+    assert len(nodes) > len(parts)
+    assert set(kb._add_set(calculus, whole, found).kept()) == set(kb._add_set(calculus, whole, wanted).kept())
+    assert len(found.seen) == len(wanted.seen) and set(found.contradictory) == set(wanted.contradictory)
+    assert len(found.remedies) == len(wanted.remedies) > 0
+
+
 @pytest.mark.graphframes
 @pytest.mark.parametrize("criterion", ["clausal", "definition7", "none"])
 def test_all_golden_cases_at_once(core: SparkSession, criterion: str) -> None:

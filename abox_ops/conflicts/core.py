@@ -9,7 +9,7 @@ from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import NamedModule
 from abox_ops.modules.components import modules
-from abox_ops.published.everything import everything
+from abox_ops.published.reference import everything
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.bits import bits

@@ -14,7 +14,7 @@ from abox_ops.elements.reference import ElementGraph, atom_names
 from abox_ops.engine import AddSet
 from abox_ops.modules.components import modules
 from abox_ops.modules.decide import Decider
-from abox_ops.published.everything import everything
+from abox_ops.published.reference import everything
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox

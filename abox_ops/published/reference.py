@@ -1,148 +1,120 @@
-"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY.md 1.4 puts right.
+"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY, "The procedure" puts right; and the criterion
+`none`.
 
 Put right beyond the print, each with a test:
 * An individual that enters brings all its part-of role assertions, also where nothing is asserted of it by name (the print's
   step 2 waits for a concept assertion).
 * A remedy that A alone does not entail, since its role assertion or its premise is inserted, makes its individual enter.
-* What THEORY.md 2.6 adds (disjoint, asymmetric, irreflexive roles, negative assertions) is never irrelevant.
+* What THEORY, "Beyond SHIQ(D), at no loss", adds (disjoint, asymmetric, irreflexive roles, negative assertions) is never
+  irrelevant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import EMPTY, Label, clashes, contradiction, join
-from abox_ops.labels.seen import below, seen_roles
+from abox_ops.labels.calculus import Label, clashes, contradiction, join
 from abox_ops.modules.add_set import Closure
 from abox_ops.modules.components import KeptAssertions
-from abox_ops.published.parts import m_part, u_part
-from abox_ops.published.remedy import Remedy, remedies
+from abox_ops.published.outcome import Definition7
 from shiq.abox import individuals_of
+from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
 from shiq.roles import Role, role_of
 from simplify import SimplifiedTBox
 
+#: A role assertion between individuals or elements, as seen from the first.
+RoleAssertion = tuple[Role, str, str]
+
 
 def definition7(
     tbox: SimplifiedTBox, theory: DataTheory, old: ElementGraph, whole: ElementGraph, inserted: Iterable[Assertion]
 ) -> Closure:
-    """A_add for normalised insertions ``inserted`` (= A⁺ \\ A, already in ``whole``); labels are asserted ones and remedies."""
-    return _Definition7(tbox, theory, old, whole, list(inserted)).run()
+    """A_add for normalised insertions ``inserted`` (= A⁺ \\ A, already in ``whole``); labels are asserted ones and remedies.
+
+    Stops because elements enter once.
+    """
+    inserted = list(inserted)
+    negated = {role for table in whole.negative_edges.values() for role, _ in table}
+    rules = Definition7.of(tbox, negated, {p for table in whole.negative_data.values() for p, _ in table})
+    part_of, find, members = rules.part_of, whole.elements.find, whole.elements.members
+    edges = {(role_of(a.property), a.subject, a.object) for a in inserted if isinstance(a, ObjectPropertyAssertion)}
+    edges |= {(role.inverse, b, a) for role, a, b in edges}
+    kept: set[RoleAssertion] = set()
+    remedies: set[tuple[str, str, bool]] = set()
+
+    def deal(assertions: Iterable[RoleAssertion]) -> set[str]:
+        """Step 3: keeps each role assertion or puts its remedies in its place; the elements that enter by that."""
+        entering: set[str] = set()
+        for role, subject, object in assertions:
+            if role not in part_of:
+                continue
+            a, b = find(subject), find(object)
+            before = None if (role, subject, object) in edges else (_before(old, subject), _before(old, object))
+            found = rules.outcome(role, whole.asserted(a), whole.asserted(b), before)
+            if found.kept:
+                kept.add((role, a, b))
+            remedies.update((b if at_object else a, name, positive) for at_object, name, positive in found.remedies)
+            entering |= {end for end, enters in ((a, found.subject_enters), (b, found.object_enters)) if enters}
+        return entering
+
+    entered: set[str] = set()
+    reached = deal(edges) | {find(i) for a in inserted if _is_told(a, rules, theory) for i in individuals_of(a)}
+    while frontier := reached - entered:
+        entered |= frontier
+        about = (i for element in frontier for i in members(element))
+        reached = deal((role, i, other) for i in about for role, other in whole.half_edges.get(i, ()))
+    return _closure(theory, whole, inserted, entered, kept, rules.features, remedies)
 
 
-class _Definition7:
-    def __init__(
-        self,
-        tbox: SimplifiedTBox,
-        theory: DataTheory,
-        old: ElementGraph,
-        whole: ElementGraph,
-        inserted: list[Assertion],
-    ) -> None:
-        self.theory, self.old, self.whole, self.inserted = theory, old, whole, inserted
-        clauses = tbox.definition4_clauses
-        self.ids, self.roles = clauses.atom_ids, clauses.roles
-        self.u_part, self.m_part = u_part(tbox), m_part(tbox)
-        self.universals = tbox.universals
-        negated = {role for table in whole.negative_edges.values() for role, _ in table}
-        self.never = seen_roles(self.roles) | below(negated, self.roles) | self.m_part
-        negated_data = {p for table in whole.negative_data.values() for p, _ in table}
-        self.features = tbox.features | {q for p in negated_data for q in self.roles.data_subproperties(p)}
-        self.inserted_edges = {
-            (role_of(a.property), a.subject, a.object) for a in inserted if isinstance(a, ObjectPropertyAssertion)
-        }
-        self.entered: set[str] = set()
-        self.stack: list[str] = []
-        self.edges: set[tuple[str, Role, str]] = set()
-        self.remedies: dict[str, Label] = {}
-        self.recorded: set[tuple[str, str, bool]] = set()
+def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inserted: Iterable[Assertion] = ()) -> Closure:
+    """All of A ∪ A⁺, with asserted labels: the criterion `none`. For small inputs, and the plainest oracle of the others."""
+    elements = set(whole.names())
+    edges = {(role, a, b) for a in elements for role, b in whole.neighbours(a)}
+    negated = {p for table in whole.negative_data.values() for p, _ in table}
+    features = tbox.data_properties | {q for p in negated for q in tbox.roles.data_subproperties(p)}
+    return _closure(theory, whole, inserted, elements, edges, features, frozenset())
 
-    def run(self) -> Closure:
-        find = self.whole.elements.find
-        for assertion in self.inserted:
-            match assertion:
-                case ObjectPropertyAssertion(property, subject, object):
-                    self._role_assertion(role_of(property), subject, object)
-                case DataPropertyAssertion(property, subject, literal):
-                    if property.iri in self.features or isinstance(self.theory.value(literal), IllTyped):
-                        self._enter(find(subject))
-                case _:
-                    for individual in individuals_of(assertion):
-                        self._enter(find(individual))
-        while self.stack:
-            element = self.stack.pop()
-            for member in self.whole.elements.members(element):
-                for role, other in self.whole.half_edges.get(member, ()):
-                    self._role_assertion(role, member, other)
-        return self._result()
 
-    def _enter(self, element: str) -> None:
-        if element not in self.entered:
-            self.entered.add(element)
-            self.stack.append(element)
+def _before(old: ElementGraph, individual: str) -> Label:
+    return old.asserted(old.elements.find(individual))
 
-    def _role_assertion(self, role: Role, subject: str, object: str) -> None:
-        """Step 3: keep role(subject, object), or put its remedies in its place."""
-        find = self.whole.elements.find
-        a, b = find(subject), find(object)
-        if role in self.never:
-            self._keep(role, a, b)
-        elif role in self.u_part:
-            forward = self._remedies(role, a, b)
-            backward = self._remedies(role.inverse, b, a)
-            if forward is None or backward is None:
-                self._keep(role, a, b)
-            else:
-                self._put(forward, role, subject, object)
-                self._put(backward, role.inverse, object, subject)
 
-    def _remedies(self, role: Role, a: str, b: str) -> list[Remedy] | None:
-        above = self.roles.superroles(role)
-        axioms = [axiom for axiom in self.universals if axiom.role in above]
-        return remedies(axioms, self.whole.asserted(a), self.whole.asserted(b), self.ids)
+def _is_told(assertion: Assertion, rules: Definition7, theory: DataTheory) -> bool:
+    """Whether the individuals of an inserted assertion enter by that alone."""
+    if isinstance(assertion, DataPropertyAssertion):
+        return assertion.property.iri in rules.features or isinstance(theory.value(assertion.literal), IllTyped)
+    return not isinstance(assertion, ObjectPropertyAssertion)
 
-    def _keep(self, role: Role, a: str, b: str) -> None:
-        self.edges.add((b, role.inverse, a) if role.inverted else (a, role, b))
-        self._enter(a)
-        self._enter(b)
 
-    def _put(self, found: list[Remedy], role: Role, subject: str, object: str) -> None:
-        for remedy in found:
-            element = self.whole.elements.find(object if remedy.at_branch else subject)
-            bit = 1 << self.ids[remedy.name]
-            self.remedies[element] = join(self.remedies.get(element, EMPTY), (bit, 0) if remedy.positive else (0, bit))
-            self.recorded.add((element, remedy.name, remedy.positive))
-            if not self._is_old(remedy, role, subject, object):
-                self._enter(element)
-
-    def _is_old(self, remedy: Remedy, role: Role, subject: str, object: str) -> bool:
-        """Whether A less the deletions has the role assertion and gives it the same remedy."""
-        forward = (role, subject, object)
-        if forward in self.inserted_edges or (role.inverse, object, subject) in self.inserted_edges:
-            return False
-        old = self.old.elements.find
-        above = self.roles.superroles(role)
-        axioms = [axiom for axiom in self.universals if axiom.role in above]
-        return any(
-            remedy in (remedies([axiom], self.old.asserted(old(subject)), self.old.asserted(old(object)), self.ids) or ())
-            for axiom in axioms
-        )
-
-    def _result(self) -> Closure:
-        labels = {e: join(self.whole.asserted(e), self.remedies.get(e, EMPTY)) for e in self.entered}
-        for element in self.entered:
-            if any(isinstance(self.theory.value(v), IllTyped) for _, v in self.whole.values(element)):
-                labels[element] = contradiction(self.whole.tbox)
-        contradictory = {e for e in self.entered if clashes(labels[e])}
-        rest = self.entered - contradictory
-        kept = KeptAssertions({e: labels[e] for e in rest})
-        kept.edges = {(a, r, b) for a, r, b in self.edges if a in rest and b in rest}
-        for a in rest:
-            kept.keep_negative(self.whole, a)
-            kept.data |= {(a, p, v) for p, v in self.whole.values(a) if p in self.features}
-        touched = {self.whole.elements.find(i) for x in self.inserted for i in individuals_of(x)}
-        return Closure(
-            frozenset(self.entered), labels, frozenset(touched), frozenset(contradictory), kept, frozenset(self.recorded)
-        )
+def _closure(
+    theory: DataTheory,
+    whole: ElementGraph,
+    inserted: Iterable[Assertion],
+    seen: Set[str],
+    edges: Iterable[RoleAssertion],
+    features: Set[str],
+    remedies: Set[tuple[str, str, bool]],
+) -> Closure:
+    """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions ``edges`` between them, and data on
+    ``features``."""
+    labels = {e: whole.asserted(e) for e in seen}
+    for element, name, positive in remedies:
+        bit = 1 << whole.tbox.atom_ids[name]
+        if element in labels:
+            labels[element] = join(labels[element], (bit, 0) if positive else (0, bit))
+    for element in seen:
+        if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
+            labels[element] = contradiction(whole.tbox)
+    contradictory = {e for e in seen if clashes(labels[e])}
+    rest = seen - contradictory
+    kept = KeptAssertions({e: labels[e] for e in rest})
+    inside = [(role, a, b) for role, a, b in edges if a in rest and b in rest]
+    kept.edges = {(b, role.inverse, a) if role.inverted else (a, role, b) for role, a, b in inside}
+    for a in rest:
+        kept.keep_negative(whole, a)
+        kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
+    touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
+    return Closure(frozenset(seen), labels, frozenset(touched), frozenset(contradictory), kept, frozenset(remedies))

@@ -19,7 +19,7 @@ from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import Certain, Decide, unheard
-from abox_ops.index.columns import Index, stored_index
+from abox_ops.index.columns import Index, alone, stored_index
 from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
@@ -28,14 +28,14 @@ from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
-from abox_ops.published.columns import everything
+from abox_ops.published.columns import Published, everything
 from jobs.graphframes.closure import ClosureFrames, ClosureRun
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import frame, labelled
 from jobs.graphframes.index import build_index
 from jobs.graphframes.patching import MessagePatch
-from jobs.graphframes.published import published
+from jobs.graphframes.published import entered
 from jobs.graphframes.rules import label_text
 from jobs.graphframes.world import World
 from shiq.abox import ABox
@@ -107,12 +107,11 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             found = everything(index, calculus, graph, touched)
         elif criterion == "definition7":
             calculus = Calculus(simplified.definition4_clauses, whole.names)
+            graph, before = (Graph(view, self.roles, index.same, _no_labels) for view in (whole, alone(self.base)))
+            published = Published(index, simplified, calculus, graph, before, touched)
             with running(self.spark, len(self) + whole.insertions):
-                closed, remedies = published(self.spark, index, simplified, calculus, whole, self.roles, touched)
-            graph = Graph(whole, self.roles, index.same, _no_labels)
-            found = _found(closed, calculus, graph, touched)
-            number = graph.elements_of(np.array([e for e, _, _ in remedies], np.int64)).tolist()
-            found.remedies += [(n, name, positive) for n, (_, name, positive) in zip(number, remedies)]
+                nodes = entered(self.spark, index, calculus, whole, self.roles, published)
+            found = published.entered(nodes)
         else:
             calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
             with running(self.spark, len(self) + whole.insertions):
