@@ -1,1 +1,1 @@
-"""The clausal criterion (THEORY.md 2.3, 2.4)."""
+"""The clausal criterion (THEORY, "Irrelevant role assertions" and "The add set")."""

@@ -1,5 +1,5 @@
-"""A_add under the clausal criterion, in columns: the closure of `abox_ops.clausal.reference` (THEORY.md 2.3, 2.4), frontier by
-frontier.
+"""A_add under the clausal criterion, in columns: the closure of `abox_ops.clausal.reference` (THEORY, "Irrelevant role
+assertions" and "The add set"), frontier by frontier.
 
 The steps and their order are those of the reference; each runs over all elements at once, and asks `abox_ops` once per distinct
 combination of labels.

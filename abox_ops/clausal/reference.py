@@ -1,4 +1,4 @@
-"""A_add under the clausal criterion: the closure of THEORY.md 2.4, plain and obvious.
+"""A_add under the clausal criterion: the closure of THEORY, "The add set", plain and obvious.
 
 `clausal` walks two element graphs: ``old`` for A less the deletions, with its told labels at the fixpoint, and ``whole`` for
 that with A⁺. It decides which elements the check must see (I), and what of them is kept.
@@ -105,7 +105,8 @@ class _Clausal:
     # --- I -----------------------------------------------------------------------------------------
 
     def _start(self) -> set[str]:
-        """The touched elements that a check must see (THEORY.md 2.4, start of I), and those that A⁺ makes or enlarges."""
+        """The touched elements that a check must see (THEORY, "The add set": the start of I), and those that A⁺ makes or
+        enlarges."""
         find = self.whole.elements.find
         started = {e for e in self.active if self._is_new(e) or self._is_changed(e)}
         for assertion in self.inserted:
@@ -137,7 +138,7 @@ class _Clausal:
         return len({self.old.elements.find(m) for m in members}) > 1
 
     def _is_relevant(self, role: Role, a: str, b: str) -> bool:
-        """Whether role(a, b) is not irrelevant (THEORY.md 2.3)."""
+        """Whether role(a, b) is not irrelevant (THEORY, "Irrelevant role assertions")."""
         found = self.irrelevance.open(role, self.label(a), self.label(b))
         return (
             found.relevant
@@ -146,7 +147,7 @@ class _Clausal:
         )
 
     def _is_seen(self, role: Role, a: str, b: str) -> bool:
-        """Whether an axiom of THEORY.md 2.6 or a negative assertion can see role(a, b)."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see role(a, b)."""
         if role in self.axiom_roles:
             return True
         return role in self.negated_roles and self._meets_negative(role, a, b)

@@ -1,1 +1,1 @@
-"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY.md 2.3)."""
+"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role assertions")."""

@@ -1,4 +1,4 @@
-"""E, G and merge classes in columns: `abox_ops.counting.reference` (THEORY.md 2.3).
+"""E, G and merge classes in columns: `abox_ops.counting.reference` (THEORY, "Irrelevant role assertions").
 
 The merge classes of A are part of its index. For a batch they are recomputed where a centre's labels, role assertions or
 neighbours' labels changed: classes that such a centre may have made are dissolved, and all centres around them asked again.

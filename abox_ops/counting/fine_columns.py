@@ -1,4 +1,4 @@
-"""The finer G of the criterion `model` in columns: `abox_ops.counting.reference` with ``fine`` (THEORY.md 3.3).
+"""The finer G of the criterion `model` in columns: `abox_ops.counting.reference` with ``fine`` (THEORY, "Border rules").
 
 Merge classes exist twice: those of I, made here from the labels that a patch gives its elements, and those that the certified
 model knows outside, which are stored. A class is named by a *code*: twice a number, and one more inside I.

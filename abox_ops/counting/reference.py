@@ -1,4 +1,4 @@
-"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY.md 2.3).
+"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role assertions").
 
 *E*: the asserted S-neighbours of an element that may be C. *G*: how many more it can be made to have. A *merge class* is what
 may have to be equal; counts are taken over a class, of elements.
@@ -84,7 +84,7 @@ class _Count:
 class Counting:
     """E and G of single elements, or of given groups, of one element graph under one assignment of labels.
 
-    ``fine``: G as in THEORY.md 3.4: a met need of one witness makes no further S-neighbour, and E is not counted again.
+    ``fine``: G as in THEORY, "Border rules": a met need of one witness makes no further S-neighbour, and E is not counted again.
     """
 
     def __init__(

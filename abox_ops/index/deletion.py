@@ -1,4 +1,4 @@
-"""Deletions: delete and rederive (THEORY.md 2.7).
+"""Deletions: delete and rederive (THEORY, "Maintenance of the told sets").
 
 Told literals may support each other in circles, so everything that propagation could have derived from what is deleted is taken
 away first, by a forward walk over role assertions; then it is derived again from what is left. An element that loses something

@@ -1,4 +1,4 @@
-"""Shapes: modules that are equal up to renaming have the same answer (THEORY.md 2.5).
+"""Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
 The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal keys mean isomorphic modules,
 whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell of them.

@@ -1,1 +1,1 @@
-"""The criterion `model`: N patched around a batch (THEORY.md 3)."""
+"""The criterion `model`: N patched around a batch (THEORY, "The criterion `model`")."""

@@ -1,4 +1,5 @@
-"""The border rules: when a role assertion between I and the outside may be left out of a check (THEORY.md 3.4, rules 1 to 6).
+"""The border rules: when a role assertion between I and the outside may be left out of a check (THEORY, "Border rules": rules 1
+to 6).
 
 For every clause that a crossing assertion matches, at either end and at every position, one of these must hold: a literal decides
 it (told); the certified model met it at the outside end already (R0); counting bounds it (C); the inside end stands where it

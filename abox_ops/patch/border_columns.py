@@ -1,5 +1,5 @@
-"""The border rules in columns (`abox_ops.patch.border`, THEORY.md 3.3): when a check may leave out a role assertion that leaves
-I."""
+"""The border rules in columns (`abox_ops.patch.border`, THEORY, "Border rules"): when a check may leave out a role assertion that
+leaves I."""
 
 from __future__ import annotations
 

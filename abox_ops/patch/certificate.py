@@ -1,4 +1,4 @@
-"""N of a consistent (T, A), read off a certificate: all of A put into nothing (THEORY.md 3.1)."""
+"""N of a consistent (T, A), read off a certificate: all of A put into nothing (THEORY, "Outside completion")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate` (THEORY.md 3.1)."""
+"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate` (THEORY, "Outside completion")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A_add under the criterion `model`, in columns: `abox_ops.patch.reference` and `abox_ops.patch.border` (THEORY.md 3.2, 3.3).
+"""A_add under the criterion `model`, in columns: `abox_ops.patch.reference` and `abox_ops.patch.border` (THEORY, "Inside" and
+"Border rules").
 
 The steps are those of the reference; each runs over all elements or role assertions at once, and asks `abox_ops` once per
 distinct combination of labels.
@@ -300,7 +301,8 @@ class Patch(OpenAssertions):
         return unique(np.concatenate([source[open_], target[open_]]))
 
     def _may_clash(self, first: Ints, second: Ints) -> Bools:
-        """Whether an axiom of THEORY.md 2.6 or a negative assertion may contradict what stands between two elements."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between two
+        elements."""
         if not len(first):
             return np.zeros(0, np.bool_)
         found = self._may_share(first) | self._may_share(second)

@@ -1,8 +1,8 @@
 """A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing of A is copied.
 
-What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY.md 3.5) is laid over the tables of A: the rows
-of A⁺, told⁺, equalities, and N renewed from the patch. Literals that told⁺ would send to elements which the patch did not look at
-are not among the told ones; N has them. So it serves for checks under the criterion `model` alone.
+What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY, "N in a store, and its renewal") is laid over
+the tables of A: the rows of A⁺, told⁺, equalities, and N renewed from the patch. Literals that told⁺ would send to elements which
+the patch did not look at are not among the told ones; N has them. So it serves for checks under the criterion `model` alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""N: what the model that certified the base says beyond what is entailed (THEORY.md 3.4).
+"""N: what the model that certified the base says beyond what is entailed (THEORY, "Outside completion").
 
 N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It serves to keep elements out of a
 check, and is never part of A_add. Here it is read off a certificate: elements with their completed labels, found consistent by
@@ -69,8 +69,9 @@ class OutsideCompletion:
         return self.certified is not self.told
 
     def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
-        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY.md 3.5). The model stays: what is left of an element
-        keeps its label, and is of one merge class and of one module with whatever else is left of it."""
+        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY, "N in a store, and its renewal"). The model stays:
+        what is left of an element keeps its label, and is of one merge class and of one module with whatever else is left of
+        it."""
         origin = {e: self.graph.elements.find(e) for e in graph.names()}
         together: dict[str, list[str]] = {}
         for e, old in origin.items():

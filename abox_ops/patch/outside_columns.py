@@ -1,4 +1,4 @@
-"""N in columns: `abox_ops.patch.outside` (THEORY.md 3.1), by the numbers of a base.
+"""N in columns: `abox_ops.patch.outside` (THEORY, "Outside completion"), by the numbers of a base.
 
 An element's certified label is its told label completed, which depends on that label alone; only the elements for which it is
 another one are listed.
@@ -66,9 +66,9 @@ class OutsideCompletion:
         return found
 
     def less(self, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
-        """N of A less deletions (THEORY.md 3.5); ``before`` and ``after`` are the indexes, ``vanished`` the individuals that
-        nothing mentions any more. The model stays: what is left of an element keeps its label, and is of one merge class and of
-        one module with whatever else is left of it."""
+        """N of A less deletions (THEORY, "N in a store, and its renewal"); ``before`` and ``after`` are the indexes, ``vanished``
+        the individuals that nothing mentions any more. The model stays: what is left of an element keeps its label, and is of one
+        merge class and of one module with whatever else is left of it."""
         lost = unique(before.equal.of(after.detached))
         left = unique(after.equal.of(without(after.detached, vanished)))
         origin = before.equal.of(left)

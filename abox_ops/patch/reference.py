@@ -1,4 +1,4 @@
-"""A_add under the criterion `model`: I, what is assumed at its elements, and what is kept (THEORY.md 3.4), plain and obvious.
+"""A_add under the criterion `model`: I, what is assumed at its elements, and what is kept (THEORY, "Inside"), plain and obvious.
 
 An element of I is *assumed*: its label is told⁺ with a guess at the rest, which its module has to bear; or *plain*: its label is
 told⁺ alone. All rules read these labels. `Patch.close` brings in what the border rules ask for; `abox_ops.patch.widening` asks
@@ -256,7 +256,7 @@ class Patch:
         return pulled, unassumed
 
     def _is_seen(self, role: Role, a: str, b: str) -> bool:
-        """Whether an axiom of THEORY.md 2.6 or a negative assertion can see role(a, b)."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see role(a, b)."""
         if role in self._axiom_roles:
             return True
         if role not in self._negated_roles:
@@ -280,8 +280,8 @@ class Patch:
         return found
 
     def _may_clash(self, a: str, b: str) -> bool:
-        """Whether an axiom of THEORY.md 2.6 or a negative assertion may contradict what stands between a and b: either end may be
-        one with another element, or what is asserted of the pair contradicts as it is."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between a
+        and b: either end may be one with another element, or what is asserted of the pair contradicts as it is."""
         if self._may_share(a) or self._may_share(b):
             return True
         asserted = {role for role, y in self.whole.neighbours(a) if y == b}

@@ -1,4 +1,4 @@
-"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY.md 3.5).
+"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store, and its renewal").
 
 The model of the patch is that of I beside the one that certified A: so the labels of I are what its modules were asked with,
 those of all others stay, with what is told by now. Elements that the model of A may make one stay together, whatever they are

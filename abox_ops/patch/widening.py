@@ -1,4 +1,4 @@
-"""The loop of Theorem 3: asks for the modules of a patch and widens it where one fails (THEORY.md 3.4, steps (a) to (d)).
+"""The loop of Theorem 3: asks for the modules of a patch and widens it where one fails (THEORY, "The loop": steps (a) to (d)).
 
 Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked bare (a): without assumptions
 and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is exact then. Otherwise its assumptions are given up

@@ -1,1 +1,1 @@
-"""A_add as published (THEORY.md 1), and the criterion that leaves nothing out."""
+"""A_add as published (THEORY, "The published method"), and the criterion that leaves nothing out."""

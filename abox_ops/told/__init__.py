@@ -1,1 +1,1 @@
-"""Told literals: what (T, A) entails without branching, at all elements at once (THEORY.md 2.2)."""
+"""Told literals: what (T, A) entails without branching, at all elements at once (THEORY, "Told literals")."""

@@ -1,7 +1,8 @@
 """The told literals of many elements at once: the least fixpoint along role assertions, with entailed equalities.
 
 Literals travel along role assertions between *active* elements only; the labels of the others are read, never changed
-(THEORY.md 2.2, 2.4). Where a ≤1 S.C is in force at an active element, its told neighbours become one element (2.6).
+(THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force at an active element, its told neighbours become one
+element (2.6).
 """
 
 from __future__ import annotations

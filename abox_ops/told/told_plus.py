@@ -1,4 +1,4 @@
-"""told⁺: the told literals of A ∪ A⁺ at the elements that a check looks at (THEORY.md 2.4).
+"""told⁺: the told literals of A ∪ A⁺ at the elements that a check looks at (THEORY, "The add set").
 
 The *active* elements are the touched ones and those of I; literals run along every role assertion between them, on top of told.
 """

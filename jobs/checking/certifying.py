@@ -94,7 +94,8 @@ def certify_base(
     decider: Decider,
     clock: Clock,
 ) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY.md 2.6). Of ``ontology``, T and the labels count."""
+    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss"). Of ``ontology``, T and the
+    labels count."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
     tbox = ontology.tbox
     empty = begun(options).build(tbox, ABox())
@@ -155,8 +156,9 @@ def prepare_and_certify(
     decider: Decider,
     clock: Clock,
 ) -> tuple[Any, Result]:
-    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY.md 3.1); where
-    that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that is left."""
+    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY, "Outside
+    completion"); where that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that
+    is left."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
     tbox = ontology.tbox
     prepared = load(STORE).prepare(tbox, abox)

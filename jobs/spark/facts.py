@@ -37,7 +37,8 @@ def counted_ends(calculus: Calculus, whole: UnionView) -> Ints:
 
 def counted_roles(calculus: Calculus) -> frozenset[Any]:
     """The roles of which an assertion, seen from either end, can change what a ≤n counts: those below its role; all roles where
-    something can be generated there, since then any neighbour may be taken for a witness (THEORY.md 2.3)."""
+    something can be generated there, since then any neighbour may be taken for a witness (THEORY, "Irrelevant role
+    assertions")."""
     space = calculus.space
     found: set[Any] = set()
     for clause in space.m_type:

@@ -6,19 +6,19 @@ way, and groups of which one read what the other wrote are patched again as one.
 * read_set(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
   changes there, it may send on.
 * write_set(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
-  assertions that some ≤n can count or an axiom or negative assertion of THEORY.md 2.6 can see, and the subjects of inserted data
-  assertions that some ≤n can count.
+  assertions that some ≤n can count or a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see, and the
+  subjects of inserted data assertions that some ≤n can count.
 
 **Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of
 the groups give.
 
-*Proof.* A patch (THEORY.md 3.2 to 3.4) is a sequence of steps (closing, asking, widening), each a function of I, the plain and
-the refuted elements, all of which only grow. In the joint patch a group may have to wait, since coverage is looked at, and
-modules are asked, when nothing else changes anywhere; but a step that finds nothing to do finds nothing when it is repeated. So
-it is enough that a step sees at its elements what it sees when the group runs alone. told_N, the classes and the modules of the
-certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in write_set(g):
-under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h) either. What is left are
-the rows of h at x, of which g reads:
+*Proof.* A patch (THEORY, "Inside", "Border rules" and "The loop") is a sequence of steps (closing, asking, widening), each a
+function of I, the plain and the refuted elements, all of which only grow. In the joint patch a group may have to wait, since
+coverage is looked at, and modules are asked, when nothing else changes anywhere; but a step that finds nothing to do finds
+nothing when it is repeated. So it is enough that a step sees at its elements what it sees when the group runs alone. told_N, the
+classes and the modules of the certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so
+x is not in write_set(g): under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h)
+either. What is left are the rows of h at x, of which g reads:
 (i) messages along R(x, y): they arise under h as well, and would change x or y there, as in `jobs.spark.kernel`;
 (ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
 write_set(h) then;
@@ -86,7 +86,8 @@ def inside_of(patch: Patch) -> Bools:
 
 
 def seen_ends(patch: Patch) -> Ints:
-    """The nodes of inserted role assertions that an axiom of THEORY.md 2.6, or some negative assertion, may see."""
+    """The nodes of inserted role assertions that a disjointness, asymmetry or irreflexivity axiom, or some negative assertion,
+    may see."""
     rows = patch.graph.whole.inserted["half_edges"].columns
     found: Ints = rows["node"][patch.calculus.among(rows["role"], patch.axiom_roles | patch.negated_roles)]
     return found
