@@ -2,7 +2,7 @@
 
 Literals travel along role assertions between *active* elements only; the labels of the others are read, never changed
 (THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force at an active element, its told neighbours become one
-element (2.6).
+element.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ either. What is left are the rows of h at x, of which g reads:
 (i) messages along R(x, y): they arise under h as well, and would change x or y there, as in `jobs.spark.kernel`;
 (ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
 write_set(h) then;
-(iii) what else is asserted of a pair about which g inserts something (2.6): it matters only if an axiom or a negative assertion
+(iii) what else is asserted of a pair about which g inserts something: it matters only if an axiom or a negative assertion
 can see it, and then x is in write_set(h).
 The sets I are disjoint, and so are their rows and modules. ∎
 """
