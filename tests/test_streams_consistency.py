@@ -224,9 +224,9 @@ def test_pairs_have_one_row() -> None:
 
 
 def test_names_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from streams.consistency import embedded
+    from streams.consistency import watch as watching
 
-    monkeypatch.setattr(embedded, "_SPARE_NAMES", 5)
+    monkeypatch.setattr(watching, "_SPARE_NAMES", 5)
     stream = [event(t, isa(f"x{t}", "Student"), isa(f"x{t - t % 2}", "Publication")) for t in range(200)]
     for strategy in ("mask", "ntm"):
         result = check_stream(plan(BOB, 3, strategy), stream, batch=10)
@@ -296,3 +296,23 @@ def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert ran(*common, "--source", lines(tmp_path / "g.jsonl"), "-q") == 0
     assert ran(*common, "--source", lines(tmp_path / "h.jsonl", "no event"), "-q") == 4
     assert ran(*common, "--source", str(tmp_path / "missing"), "-q") == 4
+
+
+@pytest.mark.parametrize("strategy", ["mask", "ntm", "ltm"])
+def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
+    watched = plan(BOB, 20, strategy)
+    draw = np.random.default_rng(0)
+    key, label, time = draw.integers(0, 40, 300), draw.integers(0, 3, 300), np.sort(draw.integers(0, 200, 300))
+
+    def rows(restarts: int) -> list[tuple[int, ...]]:
+        partition, found = state.Partition(watched), list[tuple[int, ...]]()
+        for part in np.array_split(np.arange(300), 10):
+            partition.take(key[part], label[part], time[part])
+            found += zip(*(column.tolist() for column in partition.retire(int(time[part[-1]]))))
+            if restarts:
+                held, partition = partition.spans, state.Partition(watched)
+                partition.restore(held)
+        return sorted([*found, *zip(*(column.tolist() for column in partition.finish()))])
+
+    assert rows(0) == rows(1)
+    assert len(rows(0)) > 50

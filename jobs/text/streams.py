@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from jobs.text.results import SHOWN, leftovers_text, safe
 from shiq.amounts import count
-from streams.consistency.embedded import StreamResult
 from streams.consistency.plan import Plan
+from streams.consistency.verdicts import StreamResult
 
 
 def plan_text(plan: Plan, *, verbose: bool = False) -> str:

@@ -3,7 +3,8 @@
 `plan` says how; `check_stream` does it in this process. The mathematics: docs/STREAMS.md.
 """
 
-from streams.consistency.embedded import StreamResult, check_stream
+from streams.consistency.embedded import check_stream
 from streams.consistency.plan import Plan, plan
+from streams.consistency.verdicts import StreamResult
 
 __all__ = ["Plan", "StreamResult", "check_stream", "plan"]

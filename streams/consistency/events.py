@@ -28,6 +28,7 @@ _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "diff
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
 #: Between the names of a pair; in no IRI.
 _BETWEEN = "\0"
+_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
 
 
 class Columns(NamedTuple):
@@ -223,51 +224,3 @@ class _Said:
         good, bad = rows[fits != _CODES[False]], rows[fits == _CODES[False]]
         parts = self.intake.column("∃" + iri, self._numbers(self.subject[good]), self.time[good])
         return parts + self.intake.column(misfit(iri), self._numbers(self.subject[bad]), self.time[bad])
-
-
-_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
-
-
-def static_columns(intake: Intake, assertions: Iterable[owl.Assertion], refuse: Callable[[owl.Assertion], None]) -> Columns:
-    """The columns of assertions that hold at all times; the time in them means nothing."""
-    parts: list[Columns] = []
-    zero = np.zeros(1, np.int64)
-
-    def one(name: str) -> Ints:
-        return np.array([intake.number(name)], np.int64)
-
-    for assertion in assertions:
-        match assertion:
-            case owl.ClassAssertion(owl.Class(iri), individual):
-                parts += intake.column(iri, one(individual), zero)
-            case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-                parts += intake.roles(iri, one(subject), one(object), zero)
-            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
-                fits = intake.fits(iri, literal)
-                if fits is None:
-                    refuse(assertion)
-                parts += intake.column(misfit(iri) if fits is False else "∃" + iri, one(subject), zero)
-            case owl.SameIndividual():
-                pass  # `Intake.same` has it
-            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(second):
-                pass
-            case _:
-                refuse(assertion)
-    return together(parts)
-
-
-def one_name(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
-    """The smallest name of each individual that sameAs gives several."""
-    same: dict[str, str] = {}
-
-    def name(of: str) -> str:
-        while of in same:
-            of = same[of]
-        return of
-
-    for assertion in assertions:
-        if isinstance(assertion, owl.SameIndividual):
-            first, second = sorted((name(assertion.first), name(assertion.second)))
-            if first != second:
-                same[second] = first
-    return {of: name(of) for of in same}

@@ -39,6 +39,11 @@ class Partition:
         self._feed(key, label, begin, end)
         self._add(Spans(self.masks.code(key, label), begin, end))
 
+    def restore(self, spans: Spans) -> None:
+        """Goes on from the `spans` of another partition of the same plan."""
+        self._feed(*self.masks.split(spans.code), spans.start, spans.end)
+        self._add(spans)
+
     def _feed(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         self.strategy.take(key, label, start, end)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from shiq.verdict import Verdict
+from shiq.verdict import EXIT_CODES, Leftover, Verdict
+
+Row: TypeAlias = dict[str, Any]
 
 
 @dataclass
@@ -68,3 +70,26 @@ def _add(changes: Counter[int], spans: Iterable[tuple[int, int]]) -> None:
         if start <= end:
             changes[start] += 1
             changes[end + 1] -= 1
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """``spans``: the rows of ``--out``; ``verdicts``: runs that cover the stream."""
+
+    spans: tuple[Row, ...]
+    verdicts: tuple[Row, ...]
+    verdict: Verdict
+    leftovers: tuple[Leftover, ...]
+    statistics: dict[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` writes it."""
+        told = [
+            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
+            for x in self.leftovers
+        ]
+        return {"verdict": self.verdict.value, "leftovers": told, "statistics": self.statistics}
