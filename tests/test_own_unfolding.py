@@ -30,10 +30,11 @@ from shiq.model import (
     TBox,
     TransitiveObjectProperty,
 )
+from shiq.reasoner.compiled import CompiledTBox
 from shiq.reasoner.definitions import acyclic_definitions, existence_names
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import CompiledTBox, OwnReasoner
+from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.unfolding import unfolding
 from shiq.roles import Role

@@ -13,9 +13,7 @@ True
 """
 
 from shiq.datatypes.datatype_map import KNOWN_FACETS, ill_typed, is_known
-from shiq.datatypes.proxies import Proxies
-from shiq.datatypes.question import Part
 from shiq.datatypes.theory import DataTheory
 from shiq.datatypes.values import DataValue, IllTyped
 
-__all__ = ["KNOWN_FACETS", "DataTheory", "DataValue", "IllTyped", "Part", "Proxies", "ill_typed", "is_known"]
+__all__ = ["KNOWN_FACETS", "DataTheory", "DataValue", "IllTyped", "ill_typed", "is_known"]

@@ -1,6 +1,7 @@
 """The datatype reasoner: values, membership, sizes, and whether one element's data restrictions can be met together.
 
-Answers are exact; None means that an answer rests on something opaque or is not decided here.
+Answers are exact; None means that an answer rests on something opaque or is not decided here. What plays a question out is loaded
+when one is asked: membership, all that most checks need, goes without.
 
 >>> from shiq.model import XSD, DataComplementOf, Datatype
 >>> theory, byte = DataTheory(), Datatype(XSD + "byte")
@@ -13,19 +14,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from shiq.clause import DataAtLeast, DataAtMost
-from shiq.datatypes.cells import TooManyError
 from shiq.datatypes.datatype_map import denoted
-from shiq.datatypes.proxies import Proxies, make_proxies
-from shiq.datatypes.question import Part, Question, union
 from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
-from shiq.datatypes.setting import Ground, Setting, unanimous
 from shiq.datatypes.values import DataValue, IllTyped
-from shiq.datatypes.worlds import Element
 from shiq.model import DataRange, Datatype, Literal
 from shiq.roles import RoleBox
+
+if TYPE_CHECKING:
+    from shiq.datatypes.proxies import Proxies
+    from shiq.datatypes.question import Part, Question
+    from shiq.datatypes.setting import Ground, Setting
+    from shiq.datatypes.worlds import Element
 
 #: Entries of a memo before it is emptied: inputs are unbounded, ranges and datatypes are not.
 _MEMO: Final = 100_000
@@ -119,6 +121,8 @@ class DataTheory:
         return self._sizes[key]
 
     def _count(self, formula: Formula, limit: float) -> float | None:
+        from shiq.datatypes.setting import unanimous
+
         setting = self.setting([formula], ())
         if setting is None:
             return None
@@ -150,6 +154,8 @@ class DataTheory:
 
     def ground(self, formulas: Collection[Formula]) -> Ground:
         """What ``formulas`` alone decide of a question."""
+        from shiq.datatypes.setting import Ground
+
         key = frozenset(formulas)
         if key not in self._grounds:
             _remember(self._grounds, key, Ground(formulas))
@@ -157,6 +163,9 @@ class DataTheory:
 
     def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None:
         """The setting of a question about ``formulas`` and the values ``named``; None if it is too large."""
+        from shiq.datatypes.cells import TooManyError
+        from shiq.datatypes.setting import Setting
+
         try:
             setting = Setting(self.ground(formulas), named, lambda iri: self.formula(Datatype(iri)))
         except TooManyError:
@@ -180,7 +189,7 @@ class DataTheory:
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
         if key in self._calls:
             return self._calls[key]
-        return _remember(self._calls, key, Question(self, *key).answer())
+        return _remember(self._calls, key, self._asked(*key).answer())
 
     def culprits(
         self,
@@ -190,14 +199,21 @@ class DataTheory:
         negative: Collection[tuple[str, Literal]] = (),
     ) -> Part:
         """A part of a question that `satisfiable` answers with False or None, which by itself has that answer."""
-        return union(Question(self, at_least, at_most, values, negative).verdict()[1])
+        from shiq.datatypes.question import union
+
+        return union(self._asked(at_least, at_most, values, negative).verdict()[1])
 
     def decided(self, part: Part) -> bool | None:
         """`satisfiable` for a part of a question, as `Question` takes it apart."""
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
         if key in self._parts:
             return self._parts[key]
-        return _remember(self._parts, key, Question(self, *key).decided())
+        return _remember(self._parts, key, self._asked(*key).decided())
+
+    def _asked(self, *part: Any) -> Question:
+        from shiq.datatypes.question import Question
+
+        return Question(self, *part)
 
     def proxies(self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int) -> Proxies | None:
         """Integers to stand for the values, so that satisfiability stays the same for a reasoner that sees only these.
@@ -205,6 +221,8 @@ class DataTheory:
         ``largest``: at least the number of data successors that one element may need. None if a literal is ill-typed, or a
         membership, size or identity is not decided.
         """
+        from shiq.datatypes.proxies import make_proxies
+
         values: dict[Literal, DataValue] = {}
         for literal in literals:
             value = self.value(literal)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
-from shiq.datatypes import DataTheory, Part, is_known
+from shiq.datatypes import DataTheory, is_known
+from shiq.datatypes.question import Part
 from shiq.model import Literal
 from shiq.reasoner.protocol import OPAQUE
 
