@@ -463,6 +463,19 @@ def test_tables_and_files_are_cut_alike(seed: int, tmp_path: Path, monkeypatch: 
     compare(HERE, tmp_path, read_ontology([TBOX]), [folder, packed, delta], width=4, chunk_bytes=dice.choice([100, 400]))
 
 
+def test_an_import_is_answered_by_what_another_source_says_it_is(tmp_path: Path) -> None:
+    owl = "http://www.w3.org/2002/07/owl#"
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    files = [tmp_path / "a.nt", tmp_path / "b.nt", tmp_path / "c.nq"]
+    files[2].write_text(f"<urn:o3> {kind} <{owl}Ontology> <urn:graph> .\n<urn:i> <urn:owner> <urn:k> <urn:graph> .\n")
+    files[0].write_text(f"<urn:o1> {kind} <{owl}Ontology> .\n<urn:i> <urn:owner> <urn:j> .\n")
+    files[1].write_text(
+        f"<urn:o2> {kind} <{owl}Ontology> .\n<urn:o2> <{owl}imports> <urn:o1> .\n<urn:o2> <{owl}imports> <urn:o3> .\n"
+    )
+    ours, _ = compare(HERE, tmp_path, read_ontology([TBOX]), files, width=4, chunk_bytes=40)
+    assert [(x.kind, x.line) for x in ours.leftovers] == [("missing-import", 3)]
+
+
 def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:
     """Turtle, and an ABox of ours, beside N-Triples; assertions that come with the TBox."""
     turtle = tmp_path / "a.ttl"

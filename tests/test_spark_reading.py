@@ -211,9 +211,12 @@ def random_lines(dice: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_ranges_give_what_reading_in_one_piece_gives(seed: int, tmp_path: Path, store: StoreKey) -> None:
+def test_ranges_give_what_reading_in_one_piece_gives(
+    seed: int, tmp_path: Path, store: StoreKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Plain and packed files and a table, cut at random: assertions with their places, ledger, leftovers, each exactly."""
     dice = random.Random(seed)
+    monkeypatch.setattr("shiq.rdf.assertion_rows._PIECE", dice.choice([3, 1 << 17]))
     plain, packed, folder = tmp_path / "a.nt", tmp_path / "b.nt.gz", tmp_path / "c"
     plain.write_bytes(random_lines(dice))
     packed.write_bytes(gzip.compress(random_lines(dice)))

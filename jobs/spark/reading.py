@@ -29,7 +29,8 @@ from shiq.model import TBox
 from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import capped
-from shiq.rdf.assertion_rows import CLASS, DATA, ROLE, assertion_rows
+from shiq.rdf.assertion_rows import assertion_rows
+from shiq.rdf.bulk import column, distinct
 from shiq.rdf.judging import (
     Judging,
     Report,
@@ -148,7 +149,7 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
 
 
 def _triples_of(frame: DataFrame) -> DataFrame:
-    missing = [column for column in COLUMNS[:3] if column not in frame.columns]
+    missing = [name for name in COLUMNS[:3] if name not in frame.columns]
     if missing:
         raise InputError(
             f"DataFrame: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
@@ -187,7 +188,7 @@ def read_frame(
     """The same of rows of a DataFrame, with the columns `COLUMNS`; where they stand in it cannot be said."""
     for batch in batches:
         parsed = Parsed.of("DataFrame")
-        read_rows([column.to_pylist() for column in batch.columns], 0, parsed.triples, scope, parsed.rejects)
+        read_rows([values.to_pylist() for values in batch.columns], 0, parsed.triples, scope, parsed.rejects)
         yield from _rows(parsed, Report(parsed.rejects.source, scope, number), judging, store, has_lines=False)
 
 
@@ -209,7 +210,9 @@ def _rows(
         rows = rows.set_column(rows.column_names.index("line"), "line", pa.array([0] * len(rows), pa.int64()))
     found, read = rows_.numbered(rows, store)
     yield from found.to_batches()
-    names = [pc.unique(rows["p"].filter(pc.equal(rows["kind"], kind))).to_pylist() for kind in (CLASS, ROLE, DATA)]
+    triples = parsed.triples
+    used = column(triples.object)[bulk.classes], *(column(triples.predicate)[some] for some in (bulk.roles, bulk.data))
+    names = [[str(triples.terms[i]) for i in distinct(ids)] for ids in used]
     yield _message(replace(told, names=tuple(names), rows=read))
 
 

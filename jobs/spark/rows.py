@@ -54,13 +54,12 @@ def numbered(rows: pa.Table, store: StoreKey) -> tuple[pa.Table, int]:
     base, nodes = opened_store(store), np.full((2, len(rows)), -1, np.int64)
     before = base.reads.rows
     roles = pc.equal(rows["kind"], ROLE)
-    where = (slice(None), roles.to_numpy(zero_copy_only=False))
-    ends = rows["s"], rows["o"].filter(roles)
-    names = pc.unique(pa.chunked_array([chunk for end in ends for chunk in end.chunks], pa.string()))
-    if len(names):
-        known = base.nodes_of(names.to_pylist())
-        for node, which, end in zip(nodes, where, ends):
-            node[which] = known[pc.index_in(end, names).to_numpy()]
+    ends = [*rows["s"].chunks, *rows["o"].filter(roles).chunks]
+    encoded = pa.chunked_array(ends, pa.string()).dictionary_encode().unify_dictionaries().chunks
+    if encoded:
+        known = base.nodes_of(encoded[0].dictionary.to_pylist())
+        found = known[np.concatenate([chunk.indices.to_numpy() for chunk in encoded])]
+        nodes[0], nodes[1, roles.to_numpy(zero_copy_only=False)] = found[: len(rows)], found[len(rows) :]
     columns = {name: rows[name] for name in rows.column_names} | {"s_node": nodes[0], "o_node": nodes[1]}
     return pa.table({name: columns[name] for name in SCHEMA.names}), base.reads.rows - before
 

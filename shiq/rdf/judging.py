@@ -43,9 +43,9 @@ class Judging:
 @dataclass
 class Report:
     """What is told of a range: its lines and triples; how many lines were rejected (``unsure``: those that do not even look like
-    a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of
-    others, with their lines; ``typed``: the names that were asked for and are individuals here; ``error``: why the source cannot
-    be used at all, and what to do. Lines are those of the range until `located`."""
+    a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of others,
+    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``error``: why the source
+    cannot be used at all, and what to do. Lines are those of the range until `located`."""
 
     source: str
     scope: str
@@ -57,7 +57,7 @@ class Report:
     rejects: list[Leftover] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
-    rare: list[tuple[str, str, Term, int]] = field(default_factory=list)
+    rare: list[tuple[str, str, Term, int, str]] = field(default_factory=list)
     typed: set[str] = field(default_factory=set)
     error: tuple[str, str] | None = None
 
@@ -80,7 +80,9 @@ def survey(parsed: Parsed, judging: Judging, report: Report) -> None:
     rows = np.union1d(graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in)))
     for row in rows.tolist():
         subject, predicate, value = (triples.terms[c[row]] for c in (triples.subject, triples.predicate, triples.object))
-        report.rare.append((str(subject), str(predicate), value, triples.line[row]))
+        graph = triples.graph[row] if row < len(triples.graph) else -1
+        name = str(triples.terms[graph]) if graph >= 0 else ""
+        report.rare.append((str(subject), str(predicate), value, triples.line[row], name))
 
 
 def _typed(triples: Triples, asked: Collection[str]) -> set[str]:
@@ -131,7 +133,7 @@ def located(reports: Sequence[Report]) -> list[Report]:
             report,
             rejects=[_moved(leftover, first) for leftover in report.rejects],
             leftovers=[_moved(leftover, first) for leftover in report.leftovers],
-            rare=[(*triple, line + first) for *triple, line in report.rare],  # type: ignore[misc]
+            rare=[(s, p, o, line + first, graph) for s, p, o, line, graph in report.rare],
         )
         for report, first in zip(reports, first_lines(reports))
     ]

@@ -24,6 +24,7 @@ from shiq.errors import InputError
 from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
+from shiq.rdf.headers import document_iris
 from shiq.rdf.judging import Judging, Report, entities_of, is_of_unknown_property, located, merged, refuse_no_triples, rejects_of
 from shiq.rdf.load import LoadedSources
 from shiq.rdf.ranges import is_cut
@@ -131,12 +132,13 @@ def _loaded(
     for report in reports:
         by_source[report.scope].append(report)
     for source, scope in sources:
-        own = by_source[scope]
+        own, begun = by_source[scope], len(loaded.triples)
         loaded.sources.append(source.name)
         loaded.triples.begin(source.name)
         for report in own:
             for triple in report.rare:
                 loaded.triples.add(*triple)
+        loaded.ontologies |= document_iris(loaded.triples, begun)
         shown, total = rejects_of(own)
         loaded.leftovers += (*shown, *passed_over.get(scope, ()))
         if isinstance(source, FileSource):
