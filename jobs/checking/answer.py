@@ -54,29 +54,26 @@ def result_of(
         more_conflicts=found.unexplained,
         complete=found.complete,
         statistics=Statistics(
-            len(base.knowledge_base),
-            add_set.insertions,
-            add_set.size,
-            add_set.pulled_in,
-            found.module_count,
-            found.shapes,
-            found.calls,
-            clock.seconds,
+            assertions=len(base.knowledge_base),
+            insertions=add_set.insertions,
+            add_set=add_set.size,
+            pulled_in=add_set.pulled_in,
+            modules=found.module_count,
+            shapes=found.shapes,
+            reasoner_calls=found.calls,
+            seconds=clock.seconds,
         ),
-        evidence=Evidence(
+        evidence=_evidence(
+            options,
             found.criterion,
-            options.engine,
-            options.reasoner,
-            ledger,
-            everything,
-            tuple(sorted(options.allow)),
-            base.certificate,
-            {"contradictory": found.contradictory, **found.decided},
-            found.undecided,
-            found.run,
-            tuple(sorted(options.fail_on)),
-            found.sent,
-            _notes(base, found, options),
+            ledger=ledger,
+            leftovers=everything,
+            certificate=base.certificate,
+            decided={"contradictory": found.contradictory, **found.decided},
+            undecided=found.undecided,
+            run=found.run,
+            sent=found.sent,
+            notes=_notes(base, found, options),
         ),
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
@@ -96,18 +93,27 @@ def refuted_result(
         more_conflicts=1,
         complete=False,
         statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
-        evidence=Evidence(
-            options.criterion,
-            options.engine,
-            options.reasoner,
-            ledger,
-            options.known.marked((*base.leftovers, *leftovers)),
-            tuple(sorted(options.allow)),
-            base.certificate,
-            fail_on=tuple(sorted(options.fail_on)),
+        evidence=_evidence(
+            options,
+            ledger=ledger,
+            leftovers=options.known.marked((*base.leftovers, *leftovers)),
+            certificate=base.certificate,
         ),
         ended=False,
         snapshot=base.snapshot,
+    )
+
+
+def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
+    """What was asked, as ``options`` say, by ``criterion`` if that is another; with what was ``found``, by the names of
+    `Evidence`."""
+    return Evidence(
+        criterion=criterion or options.criterion,
+        engine=options.engine,
+        reasoner=options.reasoner,
+        allowed=tuple(sorted(options.allow)),
+        fail_on=tuple(sorted(options.fail_on)),
+        **found,
     )
 
 
@@ -134,15 +140,7 @@ def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...])
     over = time_over(options, clock.doing)
     if clock.certain is not None:
         return replace(clock.certain, evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)))
-    evidence = Evidence(
-        options.criterion,
-        options.engine,
-        options.reasoner,
-        leftovers=leftovers,
-        allowed=tuple(sorted(options.allow)),
-        undecided=(over,),
-        fail_on=tuple(sorted(options.fail_on)),
-    )
+    evidence = _evidence(options, leftovers=leftovers, undecided=(over,))
     statistics = Statistics(seconds=clock.seconds)
     return Result(Verdict.UNDETERMINED, f"not decided: {over}", complete=False, statistics=statistics, evidence=evidence)
 

@@ -82,7 +82,7 @@ class Batch:
     left_out: Sequence[Iterable[Leftover]] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
     """What an engine and a reasoner have found of a batch, by ``criterion``.
 
@@ -95,15 +95,15 @@ class Found:
     add_set: Sized
     modules: Sequence[tuple[str, ...]]
     module_count: int
-    contradictory: int
-    refuted: int
     decided: Mapping[str, int]
-    undecided: tuple[str, ...]
     shapes: int
     calls: int
-    conflicts: Sequence[RawConflict]
-    unexplained: int
-    complete: bool
+    contradictory: int = 0
+    refuted: int = 0
+    undecided: tuple[str, ...] = ()
+    conflicts: Sequence[RawConflict] = ()
+    unexplained: int = 0
+    complete: bool = True
     places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
     run: str = ""
     sent: Mapping[str, int] = field(default_factory=dict)

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -32,10 +31,9 @@ from jobs.checking.certifying import (
 )
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
-from jobs.checking.options import BUILDERS, ENGINES, EXPLAIN_SECONDS, STORE, Clock, Options, Progress, known_of, load, settings_of
+from jobs.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, settings_of
 from jobs.checking.session import Session
 from shiq.aside import Aside, told_aside
-from shiq.known import KnownLeftovers
 from shiq.result import Result
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
@@ -46,61 +44,21 @@ def check_insertions(
     abox: object = None,
     insertions: object = None,
     deletions: object = None,
-    *,
-    criterion: str = "auto",
-    engine: str = "local",
-    reasoner: str = "auto",
-    allow: Collection[str] = (),
-    timeout: float | None = None,
-    heap: str = "1g",
-    max_conflicts: int = 1000,
-    progress: Progress | None = None,
-    master: str | None = None,
-    catalog: str | None = None,
-    fail_on: Collection[str] = (),
-    audit: float = 0.0,
-    accept_agpl: bool = False,
-    require_nonempty: bool = False,
-    why_pulled: bool = False,
-    verdict_only: bool = False,
-    explain_seconds: float | None = EXPLAIN_SECONDS,
-    certain: Callable[[Result], object] | None = None,
-    known: KnownLeftovers | str | Path | None = None,
-    outside: str = "ask",
+    **settings: Any,
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 
     Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
     pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be
     None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
-    Deletions come first. ``allow`` names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`;
-    ``fail_on`` those that shall, though they are for information; ``known``: a file of leftovers that somebody answers for
-    (docs/EVIDENCE.md); ``catalog``: the path of a catalog of imports (`shiq.catalog`). For the other settings see `Options`.
+    Deletions come first. The settings are the fields of `Options`, by name. ``allow`` names kinds of leftovers
+    (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`; ``fail_on`` those that shall, though they are for
+    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: the path of a catalog
+    of imports (`shiq.catalog`).
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """
-    options = Options(
-        criterion,
-        engine,
-        reasoner,
-        frozenset(allow),
-        timeout,
-        heap,
-        max_conflicts,
-        progress,
-        master,
-        catalog,
-        frozenset(fail_on),
-        audit,
-        accept_agpl,
-        require_nonempty,
-        why_pulled,
-        verdict_only,
-        explain_seconds,
-        certain,
-        known_of(known),
-        outside,
-    )
+    options = Options(**settings_of(settings))
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     with OpenedDecider(options) as asked:

@@ -12,11 +12,10 @@ from typing import Any
 from abox_ops.engine import MODEL
 from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
-from abox_ops.modules.named import NamedModules, tally
 from jobs.checking.answer import in_time, out_of_time, result_of
 from jobs.checking.base import Base, Batch, Found
 from jobs.checking.crowds import crowds
-from jobs.checking.deciding import answered_outside, deadline_of, decided, individuals_of, sent_by, sent_since
+from jobs.checking.deciding import answered_outside, deadline_of, decided, found_of, sent_by, sent_since
 from jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
@@ -183,23 +182,7 @@ def prepare_and_certify(
         clock.restart("certifying")
         return prepared, asked_as_a_whole(replace(options, timeout=left()))
     prepared, add_set, answers = found
-    told = Found(
-        MODEL,
-        add_set,
-        individuals_of(add_set),
-        len(add_set.modules),
-        0,
-        0,
-        {verdict.value: count for verdict, count in tally(answers).items()},
-        (),
-        decider.shapes(add_set.tbox, NamedModules.of(add_set.modules).distinct),
-        decider.asked,
-        [],
-        0,
-        True,
-        sent=sent_since(decider, sent),
-        audit=decider.audit,
-    )
+    told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
     leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
     base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
     result = answered_outside(base, Batch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())

@@ -114,22 +114,15 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
             clock.is_over = clock.is_over or explanation.broken_off
     decider.progress = progress
     clock.stage("explaining")
-    found = Found(
-        options.criterion,
-        add_set,
-        individuals_of(add_set),
-        len(modules),
-        len(add_set.contradictory),
-        len(groups),
-        {verdict.value: count for verdict, count in tally(answers).items()},
-        tuple(reasons),
-        decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
-        calls,
-        explanation.conflicts,
-        explanation.unexplained,
-        explanation.complete,
+    found = replace(
+        found_of(options.criterion, add_set, answers, decider),
+        refuted=len(groups),
+        undecided=tuple(reasons),
+        calls=calls,
+        conflicts=explanation.conflicts,
+        unexplained=explanation.unexplained,
+        complete=explanation.complete,
         sent=sent_since(decider, sent),
-        audit=decider.audit,
         notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
         ended=explanation.ended,
         undetermined=tuple(
@@ -184,6 +177,22 @@ def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[
         return None if deadline is None else max(0.01, deadline - time.monotonic())
 
     return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
+
+
+def found_of(criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider) -> Found:
+    """What the ``answers`` for the modules of ``add_set`` come to, by ``criterion``."""
+    modules = add_set.modules
+    return Found(
+        criterion=criterion,
+        add_set=add_set,
+        modules=individuals_of(add_set),
+        module_count=len(modules),
+        contradictory=len(add_set.contradictory),
+        decided={verdict.value: count for verdict, count in tally(answers).items()},
+        shapes=decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
+        calls=decider.asked,
+        audit=decider.audit,
+    )
 
 
 def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:

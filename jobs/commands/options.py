@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from jobs.checking.options import ASK, ENGINES, EXPLAIN_SECONDS, OUTSIDE
+from jobs.checking.options import AUTO, ENGINES, OUTSIDE, Options
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
@@ -83,7 +83,7 @@ def common(command: F) -> F:
             click.option(
                 "--reasoner",
                 type=Nearest(list(BACKENDS)),
-                default="auto",
+                default=Options.reasoner,
                 show_default=True,
                 help="Who decides what is looked at, part by part: own (no Java), hermit, or auto: own first, HermiT for what "
                 "own leaves open; or one that you installed: konclude, pellet, openllet.",
@@ -118,7 +118,7 @@ def common(command: F) -> F:
             click.option(
                 "--outside",
                 type=Nearest(list(OUTSIDE)),
-                default=ASK,
+                default=Options.outside,
                 show_default=True,
                 help="What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
                 "data at once, at that cost; or leave the verdict undetermined.",
@@ -144,11 +144,13 @@ def common(command: F) -> F:
                 metavar="S",
                 help="Seconds for a check, reading included; for certifying (index).",
             ),
-            click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."),
+            click.option(
+                "--heap", default=Options.heap, show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."
+            ),
             click.option(
                 "--max-conflicts",
                 type=click.IntRange(min=0),
-                default=1000,
+                default=Options.max_conflicts,
                 show_default=True,
                 metavar="N",
                 help="How many conflicts to explain; the rest is counted.",
@@ -164,15 +166,15 @@ def common(command: F) -> F:
 explain_option = click.option(
     "--explain-seconds",
     type=click.FloatRange(min=0.0),
-    default=EXPLAIN_SECONDS,
+    default=Options.explain_seconds,
     show_default=True,
     metavar="S",
     help="Seconds for explaining conflicts, after the verdict was printed; 0 for no explaining.",
 )
 criterion_option = click.option(
     "--criterion",
-    type=Nearest(["auto", "clausal", "model", "definition7", "none"]),
-    default="auto",
+    type=Nearest([AUTO, "clausal", "model", "definition7", "none"]),
+    default=Options.criterion,
     show_default=True,
     help="Which part of the data the check looks at: model (least: the model that certified the store is patched), "
     "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
@@ -180,7 +182,7 @@ criterion_option = click.option(
 engine_option = click.option(
     "--engine",
     type=Nearest(list(ENGINES)),
-    default="local",
+    default=Options.engine,
     show_default=True,
     help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), "
     "or graphframes (by message passing over the whole graph).",

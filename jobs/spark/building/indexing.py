@@ -162,19 +162,18 @@ def found_of(built: BuiltStore) -> Found:
     certified = built.certified
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Found(
-        MODEL if built.is_completed else "clausal",
-        _Kept(built.counts.assertions, built.kept),
-        certified.contradictory,
-        certified.modules,
-        certified.clashes,
-        refuted,
-        dict(certified.verdicts),
-        certified.undecided,
-        certified.shapes,
-        certified.shapes,
-        (),
-        refuted,
-        not refuted,
+        criterion=MODEL if built.is_completed else "clausal",
+        add_set=_Kept(built.counts.assertions, built.kept),
+        modules=certified.contradictory,
+        module_count=certified.modules,
+        contradictory=certified.clashes,
+        refuted=refuted,
+        decided=dict(certified.verdicts),
+        undecided=certified.undecided,
+        shapes=certified.shapes,
+        calls=certified.shapes,
+        unexplained=refuted,
+        complete=not refuted,
     )
 
 
