@@ -451,3 +451,23 @@ def test_no_proxies_where_something_is_open() -> None:
     assert theory.proxies([], [opaque("x")], 2) is None
     assert theory.proxies([], [typed("x")], 2) is None
     assert theory.proxies([DatatypeRestriction(xsd("integer"), ((XSD + "pattern", Literal("1")),))], [], 2) is None
+
+
+def test_literals_of_one_cell_are_interchangeable() -> None:
+    theory = DataTheory()
+    positive = xsd("positiveInteger")
+    ranges = (positive, DataComplementOf(positive), one_of(typed("3"), typed("red", "string")), xsd("string"))
+    literals = [typed("3"), typed("03"), typed("4"), typed("5", "decimal"), typed("-1"), typed("0", "byte")]
+    literals += [typed("red", "string"), typed("blue", "string"), typed("4", "string")]
+    literals += [typed("x"), typed("y"), Literal("2", "urn:unknown")]
+    cells = [theory.cell(literal, ranges) for literal in literals]
+    assert cells[0] == cells[1] != cells[2] == cells[3] != cells[4] == cells[5]
+    assert cells[6] != cells[7] == cells[8]
+    assert len({*cells[9:]}) == 3 and not {*cells[9:]} & {*cells[:9]}, "what denotes nothing or is not decided is by itself"
+    for n in (0, 1):
+        for restricted in ranges:
+            answers: dict[object, set[bool | None]] = {}
+            for cell, literal in zip(cells, literals):
+                answer = theory.satisfiable([], [DataAtMost(n, P, restricted)], [(P, literal)])
+                answers.setdefault(cell, set()).add(answer)
+            assert all(len(found) == 1 for found in answers.values())

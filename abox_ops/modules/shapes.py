@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
+from shiq.cache import Cache
 from shiq.canonical import canonical_order, places
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory
@@ -18,6 +19,8 @@ from shiq.roles import Role
 
 Shape: TypeAlias = tuple[Hashable, ...]
 
+#: Literals whose cells are kept.
+KEPT_LITERALS = 100_000
 #: Larger modules are compared as they stand.
 ORDERED_NODES = 200
 
@@ -28,7 +31,7 @@ class Shapes:
     def __init__(self, tbox: ClausalTBox, theory: DataTheory) -> None:
         self._theory = theory
         self._ranges = tuple(dict.fromkeys(a.range for a in tbox.atoms if isinstance(a, DataAtLeast | DataAtMost)))
-        self._tokens: dict[Literal, Hashable] = {}
+        self._tokens: Cache[Literal, Hashable] = Cache(KEPT_LITERALS)
 
     def shape(self, module: Module) -> Shape:
         """The key of ``module``."""
@@ -74,11 +77,7 @@ class Shapes:
         return tuple(found)
 
     def _token(self, literal: Literal) -> Hashable:
-        token = self._tokens.get(literal)
-        if token is None:
-            row = tuple(self._theory.contains(r, literal) for r in self._ranges)
-            token = self._tokens[literal] = literal if None in row else row
-        return token
+        return self._tokens.made(literal, lambda: self._theory.cell(literal, self._ranges))
 
 
 def _order(module: Module, data: list[Hashable]) -> list[int]:

@@ -13,9 +13,10 @@ when one is asked: membership, all that most checks need, goes without.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from shiq.cache import Cache
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.datatype_map import denoted
 from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
@@ -29,21 +30,12 @@ if TYPE_CHECKING:
     from shiq.datatypes.setting import Ground, Setting
     from shiq.datatypes.worlds import Element
 
-#: Entries of a memo before it is emptied: inputs are unbounded, ranges and datatypes are not.
-_MEMO: Final = 100_000
+#: Answers of one kind that are kept: inputs are unbounded, ranges and datatypes are not.
+_KEPT: Final = 100_000
 
-K = TypeVar("K")
-V = TypeVar("V")
 _Call: TypeAlias = tuple[
     frozenset[DataAtLeast], frozenset[DataAtMost], frozenset[tuple[str, Literal]], frozenset[tuple[str, Literal]]
 ]
-
-
-def _remember(memo: dict[K, V], key: K, value: V) -> V:
-    if len(memo) >= _MEMO:
-        memo.clear()
-    memo[key] = value
-    return value
 
 
 class DataTheory:
@@ -52,20 +44,19 @@ class DataTheory:
     def __init__(self, definitions: Mapping[str, DataRange] | None = None, roles: RoleBox | None = None) -> None:
         self.definitions = dict(definitions or {})
         self.roles = roles or RoleBox()
-        self._values: dict[Literal, DataValue | IllTyped] = {}
-        self._readings: dict[DataRange, RangeFormula] = {}
-        self._members: dict[tuple[DataRange, Literal], bool | None] = {}
-        self._grounds: dict[frozenset[Formula], Ground] = {}
-        self._sizes: dict[tuple[DataRange, float], float | None] = {}
-        self._calls: dict[_Call, bool | None] = {}
-        self._parts: dict[_Call, bool | None] = {}
+        self._values: Cache[Literal, DataValue | IllTyped] = Cache(_KEPT)
+        self._readings: Cache[DataRange, RangeFormula] = Cache(_KEPT)
+        self._members: Cache[tuple[DataRange, Literal], bool | None] = Cache(_KEPT)
+        self._grounds: Cache[frozenset[Formula], Ground] = Cache(_KEPT)
+        self._sizes: Cache[tuple[DataRange, float], float | None] = Cache(_KEPT)
+        self._calls: Cache[_Call, bool | None] = Cache(_KEPT)
+        self._parts: Cache[_Call, bool | None] = Cache(_KEPT)
 
     # --- values -------------------------------------------------------------------------------
 
     def value(self, literal: Literal) -> DataValue | IllTyped:
         """What ``literal`` denotes; an opaque value if its datatype is unknown."""
-        found = self._values.get(literal)
-        return found if found is not None else _remember(self._values, literal, denoted(literal, self.definitions))
+        return self._values.made(literal, lambda: denoted(literal, self.definitions))
 
     def same(self, first: Literal, second: Literal) -> bool | None:
         """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0 floats do not).
@@ -83,19 +74,23 @@ class DataTheory:
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
         """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not decided."""
-        key = (range, literal)
-        if key in self._members:
-            return self._members[key]
+        return self._members.made((range, literal), lambda: self._contains(range, literal))
+
+    def _contains(self, range: DataRange, literal: Literal) -> bool | None:
         value = self.value(literal)
-        answer = False if isinstance(value, IllTyped) else holds(self.formula(range), value)
-        return _remember(self._members, key, answer)
+        return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
+
+    def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
+        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable, each by itself. One that denotes
+        nothing, or is not decided, has a cell of its own."""
+        row = tuple(self.contains(range, literal) for range in ranges)
+        return literal if None in row or isinstance(self.value(literal), IllTyped) else row
 
     # --- ranges -------------------------------------------------------------------------------
 
     def reading(self, range: DataRange) -> RangeFormula:
         """``range`` with the definitions unfolded."""
-        found = self._readings.get(range)
-        return found if found is not None else _remember(self._readings, range, read_range(range, self.definitions))
+        return self._readings.made(range, lambda: read_range(range, self.definitions))
 
     def formula(self, range: DataRange) -> Formula:
         return self.reading(range).formula
@@ -115,10 +110,7 @@ class DataTheory:
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
         """min(size, limit): cheaper than `size`, and decided more often."""
-        key = (range, limit)
-        if key not in self._sizes:
-            _remember(self._sizes, key, self._count(self.formula(range), limit))
-        return self._sizes[key]
+        return self._sizes.made((range, limit), lambda: self._count(self.formula(range), limit))
 
     def _count(self, formula: Formula, limit: float) -> float | None:
         from shiq.datatypes.setting import unanimous
@@ -156,10 +148,7 @@ class DataTheory:
         """What ``formulas`` alone decide of a question."""
         from shiq.datatypes.setting import Ground
 
-        key = frozenset(formulas)
-        if key not in self._grounds:
-            _remember(self._grounds, key, Ground(formulas))
-        return self._grounds[key]
+        return self._grounds.made(frozenset(formulas), lambda: Ground(formulas))
 
     def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None:
         """The setting of a question about ``formulas`` and the values ``named``; None if it is too large."""
@@ -187,9 +176,7 @@ class DataTheory:
         Source: THEORY, "Deciding a shape without a JVM": data.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
-        if key in self._calls:
-            return self._calls[key]
-        return _remember(self._calls, key, self._asked(*key).answer())
+        return self._calls.made(key, lambda: self._asked(*key).answer())
 
     def culprits(
         self,
@@ -206,9 +193,7 @@ class DataTheory:
     def decided(self, part: Part) -> bool | None:
         """`satisfiable` for a part of a question, as `Question` takes it apart."""
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
-        if key in self._parts:
-            return self._parts[key]
-        return _remember(self._parts, key, self._asked(*key).decided())
+        return self._parts.made(key, lambda: self._asked(*key).decided())
 
     def _asked(self, *part: Any) -> Question:
         from shiq.datatypes.question import Question

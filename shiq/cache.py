@@ -1,0 +1,98 @@
+"""A cache of bounded size, with counts: what it drops when it is full is a policy.
+
+>>> squares = Cache[int, int](2, "lru")
+>>> [squares.put(n, n * n) for n in (1, 2)], squares.get(1), squares.put(3, 9), squares.get(2)
+([1, 4], 1, 9, None)
+>>> squares.hits, squares.misses, squares.evictions
+(1, 1, 1)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable
+from typing import Generic, Literal, TypeAlias, TypeVar, overload
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+D = TypeVar("D")
+
+
+class _None:
+    """No value: None may be one."""
+
+
+_NONE = _None()
+
+#: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the least (of these, the one not
+#: asked for the longest).
+Policy: TypeAlias = Literal["fifo", "lru", "lfu"]
+
+
+class Cache(Generic[K, V]):
+    """Up to ``capacity`` values by key. ``hits`` and ``misses`` count what `get` was asked, ``evictions`` what was dropped."""
+
+    def __init__(self, capacity: int, policy: Policy = "fifo") -> None:
+        self.capacity, self.policy = capacity, policy
+        self.hits = self.misses = self.evictions = 0
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._uses: dict[K, int] = {}
+        self._by_uses: defaultdict[int, OrderedDict[K, None]] = defaultdict(OrderedDict)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def get(self, key: K) -> V | None: ...
+    @overload
+    def get(self, key: K, default: D) -> V | D: ...
+    def get(self, key: K, default: D | None = None) -> V | D | None:
+        """The value of ``key``, else ``default``."""
+        try:
+            value = self._values[key]
+        except KeyError:
+            self.misses += 1
+            return default
+        self.hits += 1
+        self._note(key)
+        return value
+
+    def made(self, key: K, make: Callable[[], V]) -> V:
+        """The value of ``key``: what ``make`` gives, if there is none yet."""
+        found = self.get(key, _NONE)
+        return self.put(key, make()) if isinstance(found, _None) else found
+
+    def put(self, key: K, value: V) -> V:
+        """Keeps ``value``, and gives it back; to put a key that is there counts as a use of it."""
+        if key not in self._values and len(self._values) >= self.capacity:
+            if self.capacity < 1:
+                return value
+            self._drop()
+        self._values[key] = value
+        self._note(key)
+        return value
+
+    def _note(self, key: K) -> None:
+        if self.policy == "lru":
+            self._values.move_to_end(key)
+        elif self.policy == "lfu":
+            uses = self._uses.get(key, 0)
+            self._uses[key] = uses + 1
+            if uses:
+                self._leave(key, uses)
+            self._by_uses[uses + 1][key] = None
+
+    def _drop(self) -> None:
+        self.evictions += 1
+        if self.policy == "lfu":
+            uses = min(self._by_uses)
+            key = next(iter(self._by_uses[uses]))
+            self._leave(key, uses)
+            del self._values[key], self._uses[key]
+        else:
+            self._values.popitem(last=False)
+
+    def _leave(self, key: K, uses: int) -> None:
+        del self._by_uses[uses][key]
+        if not self._by_uses[uses]:
+            del self._by_uses[uses]
