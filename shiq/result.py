@@ -13,7 +13,7 @@ from shiq.model import Assertion, Axiom
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
-    from shiq.explanation import Explained, Group
+    from shiq.explanation import ConflictGroup, ExplainedConflicts
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
 SCHEMA_VERSION = 1
@@ -78,7 +78,7 @@ class PulledIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UndecidedModule:
     """A module that was left undetermined: its individuals, and why."""
 
     individuals: tuple[str, ...]
@@ -170,20 +170,20 @@ class Result:
     committed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
+    undecided: tuple[UndecidedModule, ...] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
     snapshot: int = 0
 
     @cached_property
-    def explained(self) -> Explained:
+    def explained(self) -> ExplainedConflicts:
         """The conflicts with their patterns and sentences, worked out when they are first asked for."""
-        from shiq.explanation import Explained
+        from shiq.explanation import ExplainedConflicts
 
-        return Explained(self.conflicts, self.labels)
+        return ExplainedConflicts(self.conflicts, self.labels)
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ConflictGroup, ...]:
         """The conflicts by their cause, biggest group first."""
         return self.explained.groups
 

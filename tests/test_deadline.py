@@ -17,7 +17,7 @@ import pytest
 import shiq.deadline
 from abox_ops.local import LocalKnowledgeBase
 from jobs.checking.answer import in_time
-from jobs.checking.base import Base, Batch
+from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.deciding import OpenedDecider, decided
 from jobs.checking.options import Clock, Options
 from shiq.abox import ABox, abox_of
@@ -64,11 +64,11 @@ def path(length: int) -> list[Assertion]:
 
 def in_a_while(tbox: TBox, batch: ABox, seconds: float, **settings: object) -> Result:
     """The check of ``batch`` against nothing, whose time begins when all is read."""
-    base = Base(tbox, LocalKnowledgeBase.build(tbox, ABox()), (), {"verdict": "consistent"})
+    base = OpenBase(tbox, LocalKnowledgeBase.build(tbox, ABox()), (), {"verdict": "consistent"})
     options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
     with OpenedDecider(options) as decider:
         clock = Clock()
-        return in_time(options, clock, lambda: decided(base, Batch(batch, ABox(), (), {}), options, decider, clock))
+        return in_time(options, clock, lambda: decided(base, InputBatch(batch, ABox(), (), {}), options, decider, clock))
 
 
 def test_the_alarm_rings_in_the_midst_of_anything_and_never_afterwards() -> None:

@@ -22,8 +22,8 @@ from jobs.evaluation.evaluate.compare import compare, wrong_counts
 from jobs.evaluation.evaluate.data import batches, datasets
 from jobs.evaluation.evaluate.page import page
 from jobs.evaluation.evaluate.plots import STYLE as PLOTS
-from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, lines
-from jobs.evaluation.evaluate.process import Metered, metered
+from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
+from jobs.evaluation.evaluate.process import MeterReading, metered
 from jobs.evaluation.evaluate.record import Run, problems, runs_of
 from jobs.evaluation.evaluate.run import Settings, evaluate
 from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
@@ -210,8 +210,8 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 # --- peers ------------------------------------------------------------------------------------------
 
 
-def ran(out: str, code: int = 0, err: str = "") -> Metered:
-    return Metered(code, False, out, err, 2.0, 1.0, 50.0)
+def ran(out: str, code: int = 0, err: str = "") -> MeterReading:
+    return MeterReading(code, False, out, err, 2.0, 1.0, 50.0)
 
 
 JAVA = InstalledPeer(PEERS["pellet"], "java", "x.jar")
@@ -666,7 +666,7 @@ def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
 
 
 def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:
-    group = Group("g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0)
+    group = BarGroup("g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0)
     drawn = bars([group], unit="s", title="t") + lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
     assert "#" not in drawn
     assert "fill=" not in drawn
@@ -682,14 +682,14 @@ def widths(svg: str) -> list[float]:
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    group = Group("g", (Bar("a", 10.0, "10"), Bar("b", 20.0, "20"), Bar("c", None, "", note="no <answer>")))
+    group = BarGroup("g", (Bar("a", 10.0, "10"), Bar("b", 20.0, "20"), Bar("c", None, "", note="no <answer>")))
     svg = bars([group], unit="s", title="t")
     [first, second] = widths(svg)
     assert abs(second - 2 * first) < 0.2
     assert "no &lt;answer&gt;" in svg
-    [before, after] = widths(bars([Group("g", (Bar("a", 10.0, "10", rest=30.0),))], unit="s", title="t"))
+    [before, after] = widths(bars([BarGroup("g", (Bar("a", 10.0, "10", rest=30.0),))], unit="s", title="t"))
     assert abs(before - 3 * after) < 0.2
-    assert bars([Group("g", ())], unit="s", title="t") == ""
+    assert bars([BarGroup("g", ())], unit="s", title="t") == ""
 
 
 def test_lines_have_equal_steps_on_a_logarithmic_axis() -> None:

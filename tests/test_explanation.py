@@ -15,7 +15,7 @@ from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.conflict import Conflict
-from shiq.explanation import Explained, Labels, Pattern, group, manchester, sentence, told_apart
+from shiq.explanation import ExplainedConflicts, Labels, Pattern, group, manchester, sentence, told_apart
 from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import axiom_of, line_of
 from shiq.explanation.proof import prove
@@ -199,7 +199,7 @@ def test_two_causes_never_share_a_title() -> None:
         conflict(age, 'DataPropertyAssertion(:age :x "1.5"^^xsd:decimal)'),
         conflict("DisjointClasses(:Person :Stone)", "ClassAssertion(:Person :x) ClassAssertion(:Stone :x)"),
     ]
-    titles = [Explained(found).pattern(i).title for i in range(len(found))]
+    titles = [ExplainedConflicts(found).pattern(i).title for i in range(len(found))]
     assert titles == [
         "both Person and Work (Course, 2 facts)",
         "both Person and Work (Research)",
@@ -323,7 +323,7 @@ def test_what_lies_outside_shiq_is_told(axiom: str, lines: tuple[ClassExpression
     assert len(group([told])) == 1
     if "to p" in expected and given:
         other = Conflict(tuple(line.replace("urn:d#p", "urn:d#z") for line in given), (), (axiom,))
-        assert "to z" in Explained((told, other)).sentence(1)
+        assert "to z" in ExplainedConflicts((told, other)).sentence(1)
 
 
 def test_labels_are_told_apart() -> None:

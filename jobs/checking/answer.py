@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from abox_ops.conflicts.raw_conflict import RawConflict
-from jobs.checking.base import Base, Found, Sized, Telling
+from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
 from shiq.conflict import Conflict
@@ -23,12 +23,12 @@ from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks, counted
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
-Answering = Callable[[Found, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
 def result_of(
-    base: Base,
-    found: Found,
+    base: OpenBase,
+    found: Findings,
     ledger: Mapping[str, int],
     leftovers: tuple[Leftover, ...],
     options: Options,
@@ -85,7 +85,7 @@ def result_of(
 
 
 def refuted_result(
-    base: Base, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+    base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
 ) -> Result:
     """The result of a batch that is known to be inconsistent and no more, while its conflicts are looked for."""
     return Result(
@@ -146,7 +146,7 @@ def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...])
 
 
 def _verdict(
-    base: Base, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
+    base: OpenBase, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
 ) -> tuple[Verdict, str]:
     """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs that nothing was."""
     if refuted:
@@ -179,7 +179,7 @@ _WAYS_OUT = {
 }
 
 
-def _not_certified(base: Base) -> str:
+def _not_certified(base: OpenBase) -> str:
     certificate = base.certificate
     is_stored = not certificate or "snapshot" in certificate
     if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
@@ -199,7 +199,7 @@ _BY_FORM = (
 )
 
 
-def _notes(base: Base, found: Found, options: Options) -> tuple[str, ...]:
+def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if is_read_by_form(base.tbox):
         notes.append(_BY_FORM)
@@ -223,7 +223,7 @@ def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]
 class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
-    def __init__(self, add_set: Sized) -> None:
+    def __init__(self, add_set: AddSetSize) -> None:
         self.add_set = add_set
         self._items: list[Assertion] | None = None
 

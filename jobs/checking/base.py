@@ -14,13 +14,13 @@ from jobs.checking.options import Clock, Options
 from shiq.abox import ABox
 from shiq.model import Assertion, TBox
 from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
-from shiq.result import PulledIn, Undecided
+from shiq.result import PulledIn, UndecidedModule
 from shiq.verdict import Leftover, Verdict
 from simplify.locality import Reach
 
 
 @dataclass(frozen=True)
-class Base:
+class OpenBase:
     """A base opened for checking: a certificate (empty: nothing was certified), what of it was not interpreted, the IRIs by which
     a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
     labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
@@ -53,7 +53,7 @@ def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tup
     return tuple(replace(x, agreed=True) if x.kind in allowed else x for x in leftovers)
 
 
-class Sized(Protocol):
+class AddSetSize(Protocol):
     """Of an add set (`abox_ops.engine.AddSet`), what a result tells."""
 
     @property
@@ -66,7 +66,7 @@ class Sized(Protocol):
 
 
 @dataclass(frozen=True)
-class Batch:
+class InputBatch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
     deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted and lies outside
     SHIQ(D); ``left_out``: each line, triple or assertion that is left out, as it stands."""
@@ -83,7 +83,7 @@ class Batch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Findings:
     """What an engine and a reasoner have found of a batch, by ``criterion``.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
@@ -92,7 +92,7 @@ class Found:
     """
 
     criterion: str
-    add_set: Sized
+    add_set: AddSetSize
     modules: Sequence[tuple[str, ...]]
     module_count: int
     decided: Mapping[str, int]
@@ -110,7 +110,7 @@ class Found:
     audit: Audit | None = None
     notes: tuple[str, ...] = ()
     ended: bool = True
-    undetermined: tuple[Undecided, ...] = ()
+    undetermined: tuple[UndecidedModule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class Explanation:
 
 
 @runtime_checkable
-class Distributed(Protocol):
+class DistributedEngine(Protocol):
     """A knowledge base whose engine reads batches and decides modules by itself, away from this process."""
 
     def check(
-        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
-    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+        self, base: OpenBase, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         """What is found of a batch, the ledger of reading it, and its leftovers. Which criterion `AUTO` is (`resolved`) is known
         when the deletions are read. ``decider`` is for explaining conflicts here."""
 

@@ -13,7 +13,7 @@ from abox_ops.engine import MODEL
 from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import in_time, out_of_time, result_of
-from jobs.checking.base import Base, Batch, Found
+from jobs.checking.base import Findings, InputBatch, OpenBase
 from jobs.checking.crowds import crowds
 from jobs.checking.deciding import answered_outside, deadline_of, decided, found_of, sent_by, sent_since
 from jobs.checking.inputs import (
@@ -51,7 +51,7 @@ Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
 
 def certified(
     ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
-) -> Base | Result:
+) -> OpenBase | Result:
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *given.leftovers)
@@ -68,7 +68,7 @@ def certified(
     opened = begun(options).build(ontology.tbox, abox)
     clock.stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
-    return Base(
+    return OpenBase(
         ontology.tbox,
         opened,
         # What is outside, as it was before some was found to be out of reach of A.
@@ -110,8 +110,8 @@ def certify_base(
             leftovers, options = asked.leftovers, replace(options, outside="undetermined")
     told = impossible_classes(empty.simplified.clauses, options)
     certificate = {"verdict": Verdict.CONSISTENT.value}
-    base = Base(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
-    result = decided(base, Batch(abox, ABox(), (), ledger), options, decider, clock)
+    base = OpenBase(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
+    result = decided(base, InputBatch(abox, ABox(), (), ledger), options, decider, clock)
     if asked is not None:
         notes, counts = (*asked.notes, *result.evidence.notes), {**asked.decided, **result.evidence.decided}
         result = replace(result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent))
@@ -136,9 +136,9 @@ def _something_at_all(
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     empty = engine_named("memory").build(ontology.tbox, ABox())
     certificate = {"verdict": Verdict.CONSISTENT.value}
-    base = Base(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
+    base = OpenBase(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
     plain = replace(options, criterion="none", engine="memory")
-    result = decided(base, Batch(something, ABox(), (), ledger), plain, decider, clock)
+    result = decided(base, InputBatch(something, ABox(), (), ledger), plain, decider, clock)
     conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
@@ -184,8 +184,8 @@ def prepare_and_certify(
     prepared, add_set, answers = found
     told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
     leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
-    base = Base(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
-    result = answered_outside(base, Batch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())
+    base = OpenBase(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+    result = answered_outside(base, InputBatch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())
     return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
 
 
@@ -195,10 +195,10 @@ def index_far(tbox: object, abox: object, store: Path, options: Options, repair:
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 
-    def answer(found: Found, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+    def answer(found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
         certificate = {"verdict": Verdict.CONSISTENT.value}
-        base = Base(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+        base = OpenBase(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         ledger = Counter(ontology.ledger) + Counter(counts)
         result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
@@ -254,21 +254,21 @@ def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, .
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoreContent:
     """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all other leftovers."""
 
     ontology: Reading
     data: Reading
 
 
-def own_reading(store: Any) -> Stored:
+def own_reading(store: Any) -> StoreContent:
     """What an open store holds."""
     abox = load(STORE).stored_abox(store)
     ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
-    return Stored(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+    return StoreContent(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
 
 
-def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
+def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent:
     """A new TBox, and what the store holds as it reads with that one."""
     ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
     if empty_tbox(ontology) and "empty-tbox" not in options.allow:
@@ -278,7 +278,7 @@ def read_again(store: Any, tbox: list[object], options: Options) -> Stored:
         )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
-    return Stored(ontology, assertions_of([own_reading(store).data], ontology, options, "a", keeps_left_out=True))
+    return StoreContent(ontology, assertions_of([own_reading(store).data], ontology, options, "a", keeps_left_out=True))
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:

@@ -12,7 +12,7 @@ from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from jobs.checking.answer import refuted_result, result_of, time_over
-from jobs.checking.base import Asserting, Base, Batch, Distributed, Explanation, Found
+from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
 from jobs.checking.crowds import crowds
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
 from jobs.checking.options import Clock, Options, resolved
@@ -24,17 +24,17 @@ from shiq.offers import offers
 from shiq.place import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
-from shiq.result import Result, Undecided
+from shiq.result import Result, UndecidedModule
 from shiq.verdict import Leftover, Verdict
 
 
 def check_batch(
-    base: Base | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
+    base: OpenBase | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
 ) -> Result:
     """The check of a batch against an opened base."""
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
-    if offers(base.knowledge_base, Distributed):
+    if offers(base.knowledge_base, DistributedEngine):
         added, removed = sources_of(insertions), sources_of(deletions)
         far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
@@ -48,7 +48,7 @@ def check_batch(
     return decided(base, batch, options, decider, clock)
 
 
-def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock: Clock) -> Result:
+def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock) -> Result:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
@@ -126,7 +126,7 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
         notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
         ended=explanation.ended,
         undetermined=tuple(
-            Undecided(individuals_in(modules[k]), answers[k].reason)
+            UndecidedModule(individuals_in(modules[k]), answers[k].reason)
             for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)
         ),
     )
@@ -136,9 +136,9 @@ def decided(base: Base, batch: Batch, options: Options, decider: Decider, clock:
 
 
 def answered_outside(
-    base: Base,
-    batch: Batch,
-    found: Found,
+    base: OpenBase,
+    batch: InputBatch,
+    found: Findings,
     leftovers: tuple[Leftover, ...],
     options: Options,
     decider: Decider,
@@ -179,10 +179,10 @@ def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[
     return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
 
 
-def found_of(criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider) -> Found:
+def found_of(criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider) -> Findings:
     """What the ``answers`` for the modules of ``add_set`` come to, by ``criterion``."""
     modules = add_set.modules
-    return Found(
+    return Findings(
         criterion=criterion,
         add_set=add_set,
         modules=individuals_of(add_set),

@@ -10,7 +10,7 @@ from abox_ops.conflicts.justify import Checker
 from abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import inconsistent_groups, tally
-from jobs.checking.base import Base, Explanation
+from jobs.checking.base import Explanation, OpenBase
 from jobs.checking.options import Options
 from shiq.abox import ABox
 from shiq.deadline import TimeIsOver, until
@@ -18,7 +18,7 @@ from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
 
 
-class Answered(Protocol):
+class PartChecker(Protocol):
     """Checks a part of the batch, against the base, or against what is laid ``onto`` it."""
 
     def __call__(
@@ -27,11 +27,11 @@ class Answered(Protocol):
 
 
 def explained(
-    base: Base,
+    base: OpenBase,
     insertions: ABox,
     add_set: AddSet,
     groups: list[tuple[str, ...]],
-    answered: Answered,
+    answered: PartChecker,
     decider: Decider,
     options: Options,
     deadline: float | None,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from jobs.checking.base import Base, Batch
+from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.blank_nodes import told_by_label
 from jobs.checking.options import ASK, Options
 from shiq.abox import ABox, abox_of
@@ -79,7 +79,7 @@ def assertions_of(
     return replace(reading, abox=abox_of([*ontology.abox, *reading.abox]))
 
 
-def read_batch(base: Base, insertions: object, deletions: object, options: Options) -> Batch:
+def read_batch(base: OpenBase, insertions: object, deletions: object, options: Options) -> InputBatch:
     """A batch read for ``base``. Raises: InputError, OperationalError."""
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
     added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
@@ -89,7 +89,7 @@ def read_batch(base: Base, insertions: object, deletions: object, options: Optio
     abox, aside = well_typed(added.abox, options)
     unsaid = frozenset(v for x in removed.leftovers if is_outside(x) for v in x.said if isinstance(v, Assertion))
     held = frozenset(v for x in base.leftovers if is_outside(x) for v in x.said)
-    return Batch(
+    return InputBatch(
         abox,
         removed.abox,
         (*added.leftovers, *(x for x in removed.leftovers if not is_outside(x) or not held.issuperset(x.said)), *aside),

@@ -16,7 +16,7 @@ from abox_ops.conflicts.blame import Blame
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.modules.decide import Decider
 from abox_ops.outside_question import question
-from jobs.checking.base import Base, Batch, Found
+from jobs.checking.base import Findings, InputBatch, OpenBase
 from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, is_outside, less, vocabulary_of
 from jobs.checking.options import ASK, Options
 from shiq.amounts import count as count_of
@@ -36,30 +36,30 @@ KEPT_REACHES = 32
 
 
 @dataclass(frozen=True)
-class Told:
+class OutsideFindings:
     """``found`` with what the whole question gave, and the leftovers of base and batch, told anew."""
 
-    found: Found
+    found: Findings
     base: tuple[Leftover, ...]
     batch: tuple[Leftover, ...]
 
 
 def with_outside(
-    base: Base,
-    batch: Batch,
-    found: Found,
+    base: OpenBase,
+    batch: InputBatch,
+    found: Findings,
     leftovers: tuple[Leftover, ...],
     options: Options,
     decider: Decider,
     left: float | None,
     announce: Callable[[], None],
-) -> Told:
+) -> OutsideFindings:
     """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the batch. ``left``: seconds;
     ``announce`` is called as soon as the whole is certain to be inconsistent."""
     of_base = [x for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers)) if x is not None]
     leftovers = options.known.marked(leftovers)
     if not any(map(is_outside, (*of_base, *leftovers))):
-        return Told(found, tuple(of_base), leftovers)
+        return OutsideFindings(found, tuple(of_base), leftovers)
     axioms = tuple(dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom)))
     assertions = [v for x in (*of_base, *leftovers) if is_outside(x) for v in x.said if not isinstance(v, Axiom)]
     everything = (*base.tbox.axioms, *axioms)
@@ -69,15 +69,17 @@ def with_outside(
     of_batch = [_told(x, within) for x in leftovers]
     open_ = [x for x in (*of_base, *of_batch) if is_outside(x) and blocks(x, options.allow, options.fail_on)]
     if not open_ or found.refuted or options.outside != ASK:
-        return Told(found, tuple(of_base), tuple(of_batch))
+        return OutsideFindings(found, tuple(of_base), tuple(of_batch))
     said = frozenset(v for x in open_ for v in x.said)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
     whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
     settled = () if OUTSIDE in options.fail_on else open_
-    return Told(whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)))
+    return OutsideFindings(
+        whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch))
+    )
 
 
-def _reached(base: Base, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
+def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
     """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are outside."""
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
@@ -134,8 +136,8 @@ class _Whole:
 
     def __init__(
         self,
-        base: Base,
-        batch: Batch,
+        base: OpenBase,
+        batch: InputBatch,
         axioms: Sequence[Axiom],
         said: Sequence[Assertion],
         options: Options,
@@ -147,7 +149,7 @@ class _Whole:
         self.options, self.decider, self.announce = options, decider, announce
         self.deadline = time.monotonic() + (SECONDS if left is None else left)
 
-    def settled(self, found: Found, open_: Sequence[Leftover]) -> Found:
+    def settled(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
         count = sum(len(x.said) for x in open_)
         about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].told}"
         if self._is_certified():
@@ -188,13 +190,13 @@ class _Whole:
         counts = {"conflicts": conflicts, "unexplained": 0 if conflicts else 1, "complete": complete, "ended": ended}
         return replace(found, refuted=1, sent=self._sent(found), **counts)  # type: ignore[arg-type]
 
-    def _sent(self, found: Found) -> dict[str, int]:
+    def _sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""
         beside = self.decider.beside
         more: dict[str, int] = beside.sent.to_dict() if isinstance(beside, Sending) else {}
         return {name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}}
 
-    def _open(self, found: Found, reason: str) -> Found:
+    def _open(self, found: Findings, reason: str) -> Findings:
         return replace(found, undecided=(*found.undecided, reason))
 
     def _of_base(self) -> frozenset[Axiom | Assertion]:

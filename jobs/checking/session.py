@@ -12,7 +12,7 @@ from typing import Any
 from abox_ops.engine import KnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import in_time
-from jobs.checking.base import Base, Batch, Distributed, agreed
+from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
 from jobs.checking.certifying import certificate_of
 from jobs.checking.deciding import (
     answered_outside,
@@ -53,7 +53,7 @@ class Session:
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
         self._reach: dict[object, Reach] = {}
-        self._bases: dict[tuple[str, frozenset[str]], Base] = {}
+        self._bases: dict[tuple[str, frozenset[str]], OpenBase] = {}
 
     def __enter__(self) -> Session:
         return self
@@ -117,7 +117,7 @@ class Session:
         decider.asked = 0
         decider.progress = options.progress
         clock = Clock()
-        read: list[Batch] = []
+        read: list[InputBatch] = []
 
         def checked() -> Result:
             self._renew()
@@ -130,7 +130,7 @@ class Session:
             batch = read_batch(base, insertions, deletions, options)
             read.append(batch)
             clock.stage("reading the batch")
-            if not isinstance(base.knowledge_base, Distributed):
+            if not isinstance(base.knowledge_base, DistributedEngine):
                 return decided(base, batch, options, decider, clock)
             added, removed = _given(batch.insertions), _given(batch.deletions)
             found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
@@ -150,7 +150,7 @@ class Session:
 
     def _commit(
         self,
-        batch: Batch,
+        batch: InputBatch,
         result: Result,
         options: Options,
         clock: Clock,
@@ -183,7 +183,7 @@ class Session:
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
 
-    def read(self, insertions: object, deletions: object = None) -> Batch:
+    def read(self, insertions: object, deletions: object = None) -> InputBatch:
         """A batch as `check` reads it."""
         options = Options()
         self._renew()
@@ -241,26 +241,26 @@ class Session:
             # By clauses that are worked out for each snapshot.
             decider.known.clear()
         for known in self._knowledge_bases.values():
-            if isinstance(known, Distributed):
+            if isinstance(known, DistributedEngine):
                 known.close()
         self._knowledge_bases.clear()
         self._reach.clear()
         self._bases.clear()
 
-    def _base(self, options: Options) -> Base:
+    def _base(self, options: Options) -> OpenBase:
         begun(options)
         key = options.engine, options.allow
         if key not in self._bases:
             self._bases[key] = self._base_for(options)
         return self._bases[key]
 
-    def _base_for(self, options: Options) -> Base:
+    def _base_for(self, options: Options) -> OpenBase:
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
         tbox: TBox = self._store.tbox
         if options.engine not in ELSEWHERE:
             tbox = read_by_form(tbox, options.allow.union(certificate.get("allowed", ())))
-        return Base(
+        return OpenBase(
             tbox,
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
             (*agreed(self._store.leftovers, certificate), *told_aside(self._store.asides)),
@@ -275,7 +275,7 @@ class Session:
         )
 
 
-def _outside_now(held: tuple[Leftover, ...], batch: Batch) -> tuple[Leftover, ...]:
+def _outside_now(held: tuple[Leftover, ...], batch: InputBatch) -> tuple[Leftover, ...]:
     """``held``, the leftovers of A, with what ``batch`` adds outside SHIQ(D), and without what it deletes there."""
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}

@@ -38,7 +38,7 @@ from shiq.abox import ABox, abox_of
 from shiq.abox_parts import FAMILIES, chosen, rows_on, used, without
 from shiq.aside import UNDECIDED, Aside
 from shiq.conflict import Conflict
-from shiq.explanation import Explained, Group
+from shiq.explanation import ConflictGroup, ExplainedConflicts
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
@@ -58,7 +58,7 @@ _ANY = owl.Datatype(owl.RDFS + "Literal")
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownConflicts:
     """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts; ``conflicts``: one for each
     assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be inconsistent and not explained,
     which stay in the rest; ``labels``: of the terms of the TBox."""
@@ -75,11 +75,11 @@ class Known:
         return sum(aside.why == UNDECIDED for aside in self.asides)
 
     @cached_property
-    def explained(self) -> Explained:
-        return Explained(self.conflicts, self.labels)
+    def explained(self) -> ExplainedConflicts:
+        return ExplainedConflicts(self.conflicts, self.labels)
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ConflictGroup, ...]:
         """The conflicts by cause, the most frequent first."""
         return self.explained.groups
 
@@ -102,7 +102,7 @@ class Known:
         }
 
 
-def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None) -> Known:
+def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None) -> KnownConflicts:
     """``abox`` split as the module says, for the TBox of ``ontology``."""
     return _Search(ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)).run(abox)
 
@@ -133,7 +133,7 @@ class Repairing:
 
     file: Path
     progress: Progress | None = None
-    known: Known | None = None
+    known: KnownConflicts | None = None
 
     def during(self, settings: Mapping[str, Any]) -> Repairing:
         """This, telling its progress as the call with these ``settings`` does."""
@@ -163,7 +163,7 @@ class _Search:
         found: KnowledgeBase = engine_named("local").build(self.ontology.tbox, ABox())
         return found
 
-    def run(self, abox: ABox) -> Known:
+    def run(self, abox: ABox) -> KnownConflicts:
         whole, alone = self._alone(abox)
         raw: list[RawConflict] = []
         chosen: list[owl.Assertion] = []
@@ -175,7 +175,7 @@ class _Search:
             rest = without(whole, chosen)
         rest, undecided = self._decidable(rest)
         self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
-        known = Known(
+        known = KnownConflicts(
             rest, (*alone, *self._rows(chosen, raw), *undecided), tuple(self.conflicts), self.unexplained, self.ontology.labels
         )
         return replace(known, asides=tuple(_named(known)))
@@ -350,7 +350,7 @@ def _name(assertion: owl.Assertion) -> str:
     raise TypeError(assertion)
 
 
-def _named(known: Known) -> Iterator[Aside]:
+def _named(known: KnownConflicts) -> Iterator[Aside]:
     """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
     pattern = {}
     for found in reversed(known.groups):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shiq.conflict import Conflict
-from shiq.explanation import Explained, Group, Labels
+from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
 from shiq.verdict import INFORMATIVE, Verdict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
@@ -92,7 +92,7 @@ class Report:
     reason: str
     decision: str
     conflicts: Sequence[Mapping[str, Any]]
-    explained: Explained
+    explained: ExplainedConflicts
     leftovers: tuple[Leftovers, ...]
     set_aside: tuple[ReportedLine, ...] = ()
     tolerated: tuple[ReportedLine, ...] = ()
@@ -110,7 +110,7 @@ class Report:
         return found
 
     @property
-    def causes(self) -> tuple[Group, ...]:
+    def causes(self) -> tuple[ConflictGroup, ...]:
         """The contradictions by pattern."""
         return self.explained.groups
 
@@ -142,7 +142,7 @@ class Report:
     def disputes(self) -> tuple[Contradiction, ...]:
         """What a gate has accepted and contradicts what its store has set aside."""
         found = self.document.get("disputes", ())
-        explained = Explained([conflict_of(raw) for raw in found], self.document.get("labels", {}))
+        explained = ExplainedConflicts([conflict_of(raw) for raw in found], self.document.get("labels", {}))
         return tuple(_contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found))
 
 
@@ -166,7 +166,7 @@ def report_of(document: Mapping[str, Any]) -> Report:
         document.get("reason", ""),
         document.get("decision", ""),
         conflicts,
-        Explained([conflict_of(c) for c in conflicts], document.get("labels", {})),
+        ExplainedConflicts([conflict_of(c) for c in conflicts], document.get("labels", {})),
         tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"] if not x.get("known")),
         tuple(map(_aside, document.get("set_aside", ()))),
         tuple(map(_aside, document.get("tolerated", ()))),

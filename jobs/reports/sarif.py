@@ -18,7 +18,7 @@ from urllib.parse import quote
 from jobs.reports.report import Contradiction, FilePlace, Leftovers, Report, StatedFact
 from jobs.reports.words import RULES, bucket, headline, lead
 from jobs.visible import visible
-from shiq.explanation import Group
+from shiq.explanation import ConflictGroup
 from shiq.verdict import KINDS, Verdict
 
 PER_RULE: Final = 50
@@ -74,7 +74,7 @@ def sarif(report: Report) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _shown(causes: Sequence[Group]) -> dict[str, tuple[int, ...]]:
+def _shown(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
     """The contradictions to write, by pattern: every cause before many of one."""
     shown: dict[str, tuple[int, ...]] = {}
     left = RESULTS
@@ -85,7 +85,7 @@ def _shown(causes: Sequence[Group]) -> dict[str, tuple[int, ...]]:
     return shown
 
 
-def _rule(group: Group) -> dict[str, Any]:
+def _rule(group: ConflictGroup) -> dict[str, Any]:
     pattern = group.pattern
     rules = "\n".join(visible(x) for x in pattern.manchester)
     said = RULES.get(pattern.rule)

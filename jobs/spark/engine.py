@@ -23,7 +23,7 @@ from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import inconsistent_groups
 from abox_ops.modules.shapes import Shapes
 from jobs.checking.answer import refuted_result
-from jobs.checking.base import Base, Found
+from jobs.checking.base import Findings, OpenBase
 from jobs.checking.deciding import has_disagreed, unmatched_deletions
 from jobs.checking.inputs import catalog_of
 from jobs.checking.options import Clock, Options, resolved
@@ -56,7 +56,7 @@ MOST_DELETIONS = 1_000_000
 
 @dataclass(eq=False)
 class SparkKnowledgeBase:
-    """(T, A) as a store that every executor can open. See `jobs.checking.base.Distributed`.
+    """(T, A) as a store that every executor can open. See `jobs.checking.base.DistributedEngine`.
 
     ``figures``: what the last check cost.
     """
@@ -124,9 +124,9 @@ class SparkKnowledgeBase:
     # --- one check --------------------------------------------------------------------------------
 
     def check(
-        self, base: Base, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
-    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
-        """See `jobs.checking.base.Distributed.check`.
+        self, base: OpenBase, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+    ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
+        """See `jobs.checking.base.DistributedEngine.check`.
 
         Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
         """
@@ -139,13 +139,13 @@ class SparkKnowledgeBase:
     def _check(
         self,
         session: SparkSession,
-        base: Base,
+        base: OpenBase,
         insertions: list[object],
         deletions: list[object],
         options: Options,
         decider: Decider,
         clock: Clock,
-    ) -> tuple[Found, Mapping[str, int], tuple[Leftover, ...]]:
+    ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         from jobs.spark.auditing import examine
         from jobs.spark.checking import Figures, batch_of, decided, planned
         from jobs.spark.reading import read_batch
@@ -199,7 +199,7 @@ class SparkKnowledgeBase:
                 explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
                 explained.run(decider, options, _earliest(deadline, options.explain_seconds), gone)
         clock.stage("explaining")
-        found = Found(
+        found = Findings(
             criterion=options.criterion,
             add_set=SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone),
             modules=Lazily(total.contradictory + total.modules, lambda: batch.modules(closed.joint)),
@@ -229,7 +229,7 @@ class SparkKnowledgeBase:
         rows = gone.frame.select(SCHEMA.names).limit(MOST_DELETIONS + 1).toArrow()
         return unmatched_deletions(self.local, abox_of_rows(rows)) if len(rows) <= MOST_DELETIONS else ()
 
-    def _stored(self, base: Base) -> Store:
+    def _stored(self, base: OpenBase) -> Store:
         if self.store is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="shiq-store-")
             self.store = write_store(Path(self._temporary.name) / "kg", base.tbox, self.abox)
@@ -297,7 +297,7 @@ class _Explaining:
     """Explains the conflicts of the ``bad`` joint groups; see `jobs.spark.explaining`."""
 
     local: LocalKnowledgeBase
-    base: Base
+    base: OpenBase
     batch: Batch
     closed: Closed
     answers: DecidedShapes

@@ -43,7 +43,7 @@ from shiq.rdf.judging import (
     rejects_of,
     survey,
 )
-from shiq.rdf.ranges import ByteRange, Parsed, Range, byte_ranges, is_cut, table_ranges
+from shiq.rdf.ranges import ByteRange, ParsedRange, Range, byte_ranges, is_cut, table_ranges
 from shiq.rdf.tables import COLUMNS, read_rows
 from shiq.reading import Reading
 from shiq.sources import FileSource, TableSource, source_of
@@ -187,13 +187,13 @@ def read_frame(
 ) -> Iterator[pa.RecordBatch]:
     """The same of rows of a DataFrame, with the columns `COLUMNS`; where they stand in it cannot be said."""
     for batch in batches:
-        parsed = Parsed.of("DataFrame")
+        parsed = ParsedRange.of("DataFrame")
         read_rows([values.to_pylist() for values in batch.columns], 0, parsed.triples, scope, parsed.rejects)
         yield from _rows(parsed, Report(parsed.rejects.source, scope, number), judging, store, has_lines=False)
 
 
 def _rows(
-    parsed: Parsed, report: Report, judging: Judging, store: StoreKey, *, has_lines: bool = True
+    parsed: ParsedRange, report: Report, judging: Judging, store: StoreKey, *, has_lines: bool = True
 ) -> Iterator[pa.RecordBatch]:
     told = _Told(report)
     survey(parsed, judging, report)

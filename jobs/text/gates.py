@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jobs.gate import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from jobs.gate.waivers import INFO, Judgement
-from jobs.repair.known_conflicts import Known
+from jobs.repair.known_conflicts import KnownConflicts
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
 from shiq.amounts import count
 
@@ -45,7 +45,7 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     return "\n".join(lines)
 
 
-def known_text(known: Known, *, is_refuted: bool = False) -> str:
+def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
     """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause. ``is_refuted``: the rest is
     inconsistent all the same."""
     if is_refuted:

@@ -12,7 +12,7 @@ from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, counted, known_counts
 
 if TYPE_CHECKING:
-    from shiq.explanation import Group
+    from shiq.explanation import ConflictGroup
 
 #: Kinds of leftovers that were interpreted, or are no part of the input, and are told all the same.
 NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "passed-over", "many-equal", "hub"})
@@ -87,7 +87,7 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
     return lines
 
 
-def _group(result: Result, group: Group, verbose: bool) -> list[str]:
+def _group(result: Result, group: ConflictGroup, verbose: bool) -> list[str]:
     """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
     times, pattern = len(group.conflicts), group.pattern
     lines = [f"{f'{times:,} × ' if times > 1 else ''}{safe(pattern.title)}  [{pattern.id}]"]

@@ -8,11 +8,11 @@
 [('cax-dw', ('Cat DisjointWith: Dog',), (0, 1))]
 """
 
-from shiq.explanation.grouping import Explained, Group, group, sentence
+from shiq.explanation.grouping import ConflictGroup, ExplainedConflicts, group, sentence
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.patterns import Pattern
 from shiq.explanation.plainly import plainly
 from shiq.explanation.titles import told_apart
 
-__all__ = ["Explained", "Group", "Labels", "Pattern", "group", "manchester", "plainly", "sentence", "told_apart"]
+__all__ = ["ConflictGroup", "ExplainedConflicts", "Labels", "Pattern", "group", "manchester", "plainly", "sentence", "told_apart"]

@@ -21,7 +21,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConflictGroup:
     """Conflicts with one cause; ``conflicts``: their places in the list that was grouped, ascending."""
 
     pattern: Pattern
@@ -41,7 +41,7 @@ class Group:
         }
 
 
-class Explained:
+class ExplainedConflicts:
     """Conflicts with their patterns and sentences, worked out once for all that are equal up to renaming. ``labels``: as known
     (IRI to label), or told apart already."""
 
@@ -66,12 +66,12 @@ class Explained:
         return self._told[form.key].sentence(form.terms, self.labels)
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ConflictGroup, ...]:
         """Biggest first, then as first met."""
         places: dict[str, list[int]] = {}
         for i in range(len(self._forms)):
             places.setdefault(self.pattern(i).id, []).append(i)
-        found = [Group(self.pattern(numbers[0]), tuple(numbers)) for numbers in places.values()]
+        found = [ConflictGroup(self.pattern(numbers[0]), tuple(numbers)) for numbers in places.values()]
         return tuple(sorted(found, key=lambda g: (-len(g.conflicts), g.conflicts[0])))
 
 
@@ -85,11 +85,11 @@ def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Label
 _IRI = re.compile(r"<([^<>\s]*)>")
 
 
-def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[Group, ...]:
+def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[ConflictGroup, ...]:
     """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their number."""
-    return Explained(conflicts, labels).groups
+    return ExplainedConflicts(conflicts, labels).groups
 
 
 def sentence(conflict: Conflict, labels: Labels | None = None) -> str:
     """``conflict`` with its own individuals, for someone who knows no logic."""
-    return Explained([conflict], labels).sentence(0)
+    return ExplainedConflicts([conflict], labels).sentence(0)

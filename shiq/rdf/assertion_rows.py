@@ -11,13 +11,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.model import Literal
 from shiq.rdf.bulk import Bulk, Rows, column
-from shiq.rdf.ranges import Parsed
+from shiq.rdf.ranges import ParsedRange
 
 CLASS, ROLE, DATA = "class", "role", "data"
 _PIECE = 1 << 17
 
 
-def assertion_rows(parsed: Parsed, bulk: Bulk) -> pa.Table:
+def assertion_rows(parsed: ParsedRange, bulk: Bulk) -> pa.Table:
     """The assertions that ``bulk`` has of ``parsed``; with the column ``t``, if lines have times.
 
     >>> from shiq.model import Signature

@@ -16,7 +16,7 @@ from shiq.errors import InputError
 from shiq.model import Signature
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.ill_typed import take_ill_typed
-from shiq.rdf.ranges import Parsed
+from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.rejects import MOST_SHOWN
 from shiq.rdf.triples import Term, Triples
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
@@ -70,7 +70,7 @@ class Report:
 # --- one range ------------------------------------------------------------------------------------
 
 
-def survey(parsed: Parsed, judging: Judging, report: Report) -> None:
+def survey(parsed: ParsedRange, judging: Judging, report: Report) -> None:
     """Tells ``report`` what there is, before it is judged."""
     triples, rejects = parsed.triples, parsed.rejects
     report.lines, report.triples = parsed.lines, len(triples)
@@ -91,7 +91,7 @@ def _typed(triples: Triples, asked: Collection[str]) -> set[str]:
     return individuals_of(triples) & set(asked) if np.isin(column(triples.subject), ids).any() else set()
 
 
-def judge(parsed: Parsed, judging: Judging, report: Report, *, most_aside: int | None = None) -> Bulk:
+def judge(parsed: ParsedRange, judging: Judging, report: Report, *, most_aside: int | None = None) -> Bulk:
     """The assertions in a range, as rows of its triples. Of ill-typed ones that are set aside ``most_aside`` are told one by one,
     and the others counted."""
     triples = parsed.triples

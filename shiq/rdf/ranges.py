@@ -30,7 +30,7 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 
 @dataclass
-class Parsed:
+class ParsedRange:
     """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them; ``lines``: how many these are (of
     a file, its newlines); ``times``: of each line, where it was asked for, None where that is no integer."""
 
@@ -40,7 +40,7 @@ class Parsed:
     times: Sequence[int | None] = ()
 
     @classmethod
-    def of(cls, source: str) -> Parsed:
+    def of(cls, source: str) -> ParsedRange:
         """Nothing yet of ``source``."""
         triples = Triples()
         triples.begin(source)
@@ -51,14 +51,14 @@ class Parsed:
         return [self.times[line - 1] for line in column(self.triples.line)[rows].tolist()]
 
 
-def parsed_texts(lines: Sequence[str], source: str, scope: str, *, times: Sequence[int | None] = ()) -> Parsed:
+def parsed_texts(lines: Sequence[str], source: str, scope: str, *, times: Sequence[int | None] = ()) -> ParsedRange:
     """``lines`` of N-Quads, each with its time, if these are told.
 
     >>> parsed = parsed_texts(["<urn:a> <urn:p> <urn:b> .", "what?", "<urn:c> <urn:p> <urn:d> ."], "events", "a", times=[5, 5, 7])
     >>> parsed.times_of([0, 1]), parsed.rejects.total
     ([5, 7], 1)
     """
-    parsed = Parsed.of(source)
+    parsed = ParsedRange.of(source)
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     read_lines(io.BytesIO(data), parsed.triples, scope, parsed.rejects, quads=True, part=True)
     return replace(parsed, lines=len(lines), times=times)
@@ -83,9 +83,9 @@ class ByteRange:
     quads: bool = False
     marked: bool = True
 
-    def parse(self) -> Parsed:
+    def parse(self) -> ParsedRange:
         """Raises: InputError."""
-        parsed = Parsed.of(self.source)
+        parsed = ParsedRange.of(self.source)
         try:
             with self.open() as stream:
                 part = _Part(stream, sys.maxsize if self.packing else self._align(stream))
@@ -161,9 +161,9 @@ class TableRange:
     groups: tuple[tuple[TableFile, int], ...]
     time: str = ""
 
-    def parse(self) -> Parsed:
+    def parse(self) -> ParsedRange:
         """Raises: InputError."""
-        parsed, times, columns = Parsed.of(self.source), list[int | None](), (*COLUMNS, *([self.time] if self.time else ()))
+        parsed, times, columns = ParsedRange.of(self.source), list[int | None](), (*COLUMNS, *([self.time] if self.time else ()))
         for file, group in self.groups:
             for rows in rows_of(self.source, file, (group,), columns):
                 read_rows(rows[: len(COLUMNS)], parsed.lines, parsed.triples, self.scope, parsed.rejects)

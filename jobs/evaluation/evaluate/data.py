@@ -51,7 +51,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchFile:
     """Insertions as a file of N-Triples, and the base that they go into (a slice of the data goes into the rest of it)."""
 
     name: str
@@ -176,7 +176,7 @@ def _files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
     return paths if paths and all(path.is_file() for path in paths) else None
 
 
-def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[Batch]:
+def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
     """Writes the batches of ``dataset``, and the bases that they go into, below ``folder``.
 
     The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES` slices of the data itself.
@@ -188,7 +188,7 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
     yield _random(FIVE_PERCENT, triples, max(1, round(len(triples) * FRACTION)), seed, dataset, base)
     for given in dataset.given:
         count = len(read_triples(given.file))
-        yield Batch(given.name, base, given.file, len(triples), count, given.expected)
+        yield BatchFile(given.name, base, given.file, len(triples), count, given.expected)
     for count in SMALL:
         if count < len(triples) * FRACTION:
             yield _random(f"{count:,}", triples, count, seed + count, dataset, base)
@@ -198,10 +198,12 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
         rest, part = folder / f"rest{number}.nt", folder / f"slice{number}.nt"
         rest.write_text(triples.text(0, start) + triples.text(stop), encoding="utf-8")
         part.write_text(triples.text(start, stop), encoding="utf-8")
-        yield Batch(f"slice {number + 1} of {SLICES}", rest, part, len(triples) - (stop - start), stop - start, dataset.expected)
+        yield BatchFile(
+            f"slice {number + 1} of {SLICES}", rest, part, len(triples) - (stop - start), stop - start, dataset.expected
+        )
 
 
-def _random(name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path) -> Batch:
+def _random(name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path) -> BatchFile:
     file = base.parent / f"random{count}.nt"
     file.write_text("".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8")
-    return Batch(name, base, file, len(triples), count, dataset.expected)
+    return BatchFile(name, base, file, len(triples), count, dataset.expected)

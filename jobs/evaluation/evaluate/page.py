@@ -12,7 +12,7 @@ from typing import Any
 from jobs.evaluation.evaluate.compare import Comparison as _Comparison
 from jobs.evaluation.evaluate.compare import wrong_counts
 from jobs.evaluation.evaluate.plots import STYLE as PLOTS
-from jobs.evaluation.evaluate.plots import Bar, Group, Series, bars, colour_class, lines
+from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, colour_class, lines
 from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
 from jobs.pages import escaped, framed
 from shiq.reasoner.installed import INCREMENTAL
@@ -146,13 +146,13 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
             continue
         found = _own(runs, dataset, batch)
         title = f"{dataset}, batch: {batch}"
-        share.append(Group(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
+        share.append(BarGroup(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
         published = PUBLISHED.get(str(datasets.get(dataset, {}).get("family"))) if _has_published(dataset) else None
         low, high = published[:2] if published else (None, None)
         if published:
             title += f" (published: {_range(low, high)})"
         ratio.append(
-            Group(title, tuple(_amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"), low, high)
+            BarGroup(title, tuple(_amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"), low, high)
         )
     first = bars(share, unit="share of the base's facts, %", title="share of the data that is looked at")
     second = bars(ratio, unit="facts looked at per inserted fact", title="facts looked at per inserted fact", logarithmic=True)
@@ -245,7 +245,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         found = [r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"]
         found = [r for r in found if not r.is_own or (r.engine == "local" and r.criterion != "none")]
         if any(not r.is_own for r in found):
-            groups.append(Group(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
+            groups.append(BarGroup(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
     drawn = bars(
         groups,
         unit="CPU seconds (faint: before the batch is known; full: from the batch to the answer)",

@@ -40,7 +40,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Group:
+class BarGroup:
     """Bars under a heading; ``low`` … ``high``: a published range, drawn as a band behind them."""
 
     title: str
@@ -58,7 +58,7 @@ class Series:
     colour: int = 0
 
 
-def bars(groups: Sequence[Group], *, unit: str, title: str, logarithmic: bool = False, width: int = 860) -> str:
+def bars(groups: Sequence[BarGroup], *, unit: str, title: str, logarithmic: bool = False, width: int = 860) -> str:
     """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do not see the picture."""
     shown = [group for group in groups if group.bars]
     values = [bar.value + (0 if logarithmic else bar.rest) for group in shown for bar in group.bars if bar.value is not None]

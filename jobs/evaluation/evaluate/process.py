@@ -17,7 +17,7 @@ _TAIL = 4000
 
 
 @dataclass(frozen=True)
-class Metered:
+class MeterReading:
     """How a command ended: exit code (negative: signal), whether the limit stopped it, what it wrote, what it used."""
 
     code: int
@@ -41,7 +41,7 @@ def own_path() -> str:
     return os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
 
-def metered(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None) -> Metered:
+def metered(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None) -> MeterReading:
     """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing of it outlives the call."""
     folder.mkdir(parents=True, exist_ok=True)
     report, out, err = (folder / name for name in ("meter.json", "stdout", "stderr"))
@@ -65,7 +65,7 @@ def metered(command: Sequence[str], limit: float, folder: Path, environment: Map
             f"{command[0]} could not be run: {trouble.decode('utf-8', 'replace').strip()[-300:]}", "Is it there?"
         )
     found = json.loads(report.read_text(encoding="utf-8"))
-    return Metered(out=_read(out), err=_read(err)[-_TAIL:], **found)
+    return MeterReading(out=_read(out), err=_read(err)[-_TAIL:], **found)
 
 
 def _read(path: Path) -> str:

@@ -25,8 +25,8 @@ from abox_ops.engine import CRITERIA, MODEL
 from jobs.checking.options import AUTO
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
-from jobs.evaluation.evaluate.data import Batch, Dataset
-from jobs.evaluation.evaluate.process import Metered, metered, own_path
+from jobs.evaluation.evaluate.data import BatchFile, Dataset
+from jobs.evaluation.evaluate.process import MeterReading, metered, own_path
 from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import PeerQuestion, command, told
@@ -140,7 +140,7 @@ class _Evaluation:
         self.save = save
         self.began = time.time()
         self.runs: list[Run] = []
-        self.batches: dict[tuple[str, str], Batch] = {}
+        self.batches: dict[tuple[str, str], BatchFile] = {}
         self.datasets: dict[str, Dataset] = {}
         self.tried = _Tried()
         self.stores: dict[Path, tuple[Path, Run]] = {}
@@ -183,13 +183,13 @@ class _Evaluation:
 
     # --- ours -----------------------------------------------------------------------------------------
 
-    def _own_runs(self, dataset: Dataset, batch: Batch) -> None:
+    def _own_runs(self, dataset: Dataset, batch: BatchFile) -> None:
         for criterion, engine in self._combinations(batch):
             store, base = self._store(dataset, batch)
             self._say(dataset, batch, f"{criterion}, {engine}")
             self._add(self._check(dataset, batch, store, base, criterion, engine))
 
-    def _combinations(self, batch: Batch) -> Iterator[tuple[str, str]]:
+    def _combinations(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
         """Criteria and engines for a batch: what costs the same for every batch is not measured with all of them."""
         large = batch.name.startswith("5 %")
         for criterion in self.settings.criteria:
@@ -199,7 +199,7 @@ class _Evaluation:
                 if engine == "local" or (large and (engine != "memory" or batch.assertions <= MEMORY_ASSERTIONS)):
                     yield criterion, engine
 
-    def _store(self, dataset: Dataset, batch: Batch) -> tuple[Path, Run]:
+    def _store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:
         """The store of the batch's base, built once; the run that built it is recorded under `BASE`."""
         if batch.base in self.stores:
             return self.stores[batch.base]
@@ -216,7 +216,7 @@ class _Evaluation:
         self.stores[batch.base] = (store, run)
         return store, run
 
-    def _check(self, dataset: Dataset, batch: Batch, store: Path, base: Run, criterion: str, engine: str) -> Run:
+    def _check(self, dataset: Dataset, batch: BatchFile, store: Path, base: Run, criterion: str, engine: str) -> Run:
         blank = Run(
             dataset.name,
             OWN,
@@ -261,7 +261,7 @@ class _Evaluation:
             seconds=stages,
         )
 
-    def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[Metered, dict[str, Any] | None]:
+    def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[MeterReading, dict[str, Any] | None]:
         folder = self.folder / "run"
         folder.mkdir(parents=True, exist_ok=True)
         given, answer = folder / "task.json", folder / "answer.json"
@@ -282,7 +282,7 @@ class _Evaluation:
 
     # --- peers ----------------------------------------------------------------------------------------
 
-    def _peer_run(self, dataset: Dataset, batch: Batch, name: str) -> Run:
+    def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
         peer = PEERS[name]
         self._say(dataset, batch, peer.title)
         blank = Run(
@@ -336,7 +336,7 @@ class _Evaluation:
             note=f"{unread:,} lines not read{said}" if unread else "",
         )
 
-    def _write_document(self, dataset: Dataset, batch: Batch, target: Path) -> int:
+    def _write_document(self, dataset: Dataset, batch: BatchFile, target: Path) -> int:
         from shiq.rdf import read_ontology
 
         if dataset.tbox not in self.readings:
@@ -362,7 +362,7 @@ class _Evaluation:
         )
         return True, f"a conflict of {size}, which HermiT confirms by itself"
 
-    def _say(self, dataset: Dataset, batch: Batch, what: str) -> None:
+    def _say(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
         self.progress(f"{dataset.name}, {batch.name}: {what}", len(self.runs), 0)
 
 
@@ -378,7 +378,7 @@ def believed(verdict: str, unread: int, allowed: Sequence[str]) -> str:
 
 def document(
     datasets: Mapping[str, Dataset],
-    batches: Mapping[tuple[str, str], Batch],
+    batches: Mapping[tuple[str, str], BatchFile],
     runs: Sequence[Run],
     comparisons: Sequence[Comparison],
     settings: Settings,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.evaluation.evaluate.process import Metered
+from jobs.evaluation.evaluate.process import MeterReading
 from shiq.reasoner.installed import INCREMENTAL, InstalledPeer
 
 _STAGE = re.compile(r"^peer stage=(\S+) seconds=([\d.]+)(.*)$", re.MULTILINE)
@@ -68,12 +68,12 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
     ]
 
 
-def told(found: InstalledPeer, run: Metered) -> PeerVerdicts:
+def told(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
     """What ``run`` of the peer says."""
     return _java(run) if found.peer.is_java else _konclude(run)
 
 
-def _java(run: Metered) -> PeerVerdicts:
+def _java(run: MeterReading) -> PeerVerdicts:
     seconds: dict[str, float] = {}
     said: dict[str, dict[str, str]] = {}
     for name, value, rest in _STAGE.findall(run.out):
@@ -102,7 +102,7 @@ def _verdict(word: str) -> str:
     return {"true": "consistent", "false": "inconsistent"}[word]
 
 
-def _konclude(run: Metered) -> PeerVerdicts:
+def _konclude(run: MeterReading) -> PeerVerdicts:
     text = run.out + "\n" + run.err
     errors = _KONCLUDE_ERROR.findall(text)
     verdict = _KONCLUDE_VERDICT.search(text)

@@ -9,7 +9,7 @@ from jobs.reports.html.pieces import CHARACTERS, ELSEWHERE, FACTS, axioms, facts
 from jobs.reports.report import Contradiction, Report
 from jobs.reports.words import RULES
 from shiq.amounts import count
-from shiq.explanation import Group, Labels
+from shiq.explanation import ConflictGroup, Labels
 from shiq.explanation.parsed import line_of, term_of
 
 #: Contradictions shown of one cause; causes shown with samples, and in the list of causes.
@@ -65,7 +65,7 @@ def shown(report: Report) -> frozenset[int]:
     return frozenset(i + 1 for group in report.causes[:CAUSES] for i in group.conflicts[: _samples(report, group)])
 
 
-def _samples(report: Report, group: Group) -> int:
+def _samples(report: Report, group: ConflictGroup) -> int:
     """How many contradictions of a cause are shown."""
     n = len(group.conflicts)
     return n if len(report.conflicts) <= FEW else min(n, SAMPLES)
@@ -101,7 +101,7 @@ def _rule_chip(rule: str) -> str:
     return f'<span class="chip" title="OWL 2 RL rule {escaped(rule)}: {escaped(said)}">{escaped(rule)}</span>' if rule else ""
 
 
-def _cause(report: Report, number: int, group: Group) -> str:
+def _cause(report: Report, number: int, group: ConflictGroup) -> str:
     pattern, n = group.pattern, len(group.conflicts)
     few = _samples(report, group)
     samples = "".join(_contradiction(report.contradiction(i), report.labels) for i in group.conflicts[:few])

@@ -38,7 +38,7 @@ from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_cla
 from jobs.spark.building.reading import Read, read
 from jobs.spark.building.tables import (
     Ranges,
-    Written,
+    WrittenTables,
     is_local,
     merge_edges,
     name_rows,
@@ -384,7 +384,7 @@ def _by_id(told: ToldState) -> StoredPartition:
     return grouping(spread(told.member), spread(told.group))
 
 
-def _counts(written: Sequence[Written], rare: _Rare) -> AssertionCounts:
+def _counts(written: Sequence[WrittenTables], rare: _Rare) -> AssertionCounts:
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
     class_assertions, roles, data = sum(classes), sum(w.role_assertions for w in written), sum(w.data_assertions for w in written)
     return AssertionCounts(

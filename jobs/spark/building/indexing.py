@@ -13,7 +13,7 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import Answering
-from jobs.checking.base import Found
+from jobs.checking.base import Findings
 from jobs.checking.certifying import Repair
 from jobs.checking.deciding import OpenedDecider, close_decider, new_decider
 from jobs.checking.inputs import catalog_of, empty_tbox
@@ -157,11 +157,11 @@ def audit_of(built: BuiltStore, options: Options) -> Audit | None:
         return decider.audit
 
 
-def found_of(built: BuiltStore) -> Found:
+def found_of(built: BuiltStore) -> Findings:
     """What a result tells of ``built``."""
     certified = built.certified
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
-    return Found(
+    return Findings(
         criterion=MODEL if built.is_completed else "clausal",
         add_set=_Kept(built.counts.assertions, built.kept),
         modules=certified.contradictory,

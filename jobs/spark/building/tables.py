@@ -115,7 +115,7 @@ def is_local(nearness: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenTables:
     """What a range wrote: a file for each table that it has rows of, how many assertions, and how many of each class."""
 
     files: dict[str, DataFile]
@@ -128,7 +128,7 @@ class Written:
 
 def write_ranges(
     session: SparkSession, ranges: Ranges, dictionary: Dictionary, names: Mapping[int, Sequence[str]]
-) -> list[Written]:
+) -> list[WrittenTables]:
     """Writes individuals, half-edges, class assertions, data assertions, literals and the terms' hashes."""
     task = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=len(names[KIND_CLASS]))
     written = run(session, task, range(len(ranges)), "writing tables")
@@ -141,7 +141,7 @@ def write_ranges(
     return written
 
 
-def _write_range(i: int, *, ranges: Ranges, dictionary: Dictionary, classes: int) -> Written:
+def _write_range(i: int, *, ranges: Ranges, dictionary: Dictionary, classes: int) -> WrittenTables:
     low, high = ranges.bounds(i)
     edges = load(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(joined(slices(ranges.row_files("class_assertions"), "node", low, high), ("node", "class")))
@@ -156,7 +156,7 @@ def _write_range(i: int, *, ranges: Ranges, dictionary: Dictionary, classes: int
         "half_edges": {"node": spread(edges["node"]), "role": edges["role"], "neighbour": spread(edges["neighbour"])},
         "class_assertions": {"node": spread(class_rows["node"]), "class": class_rows["class"]},
     }
-    return Written(
+    return WrittenTables(
         _files(ranges, i, tables),
         np.bincount(class_rows["class"], minlength=classes).tolist(),
         int((edges["role"] % 2 == 0).sum()),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.evaluation.evaluate.process import Metered, metered, own_path
+from jobs.evaluation.evaluate.process import MeterReading, metered, own_path
 from jobs.evaluation.generation import GenerationReport
 from jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from jobs.evaluation.lubm.tbox import lubm_tbox
@@ -54,7 +54,7 @@ class Settings:
 class Checked:
     """A process of ours that checked or certified: what it used, and its JSON."""
 
-    used: Metered
+    used: MeterReading
     answer: dict[str, Any]
 
     @property
@@ -72,7 +72,7 @@ class Checked:
 class Asked:
     """A process of a peer: what it used, and what it said."""
 
-    used: Metered
+    used: MeterReading
     told: PeerVerdicts
 
 
@@ -193,7 +193,7 @@ class Bench:
         found: list[dict[str, Any]] = json.loads(answer.read_text(encoding="utf-8"))
         return found
 
-    def _ours(self, arguments: Sequence[str]) -> Metered:
+    def _ours(self, arguments: Sequence[str]) -> MeterReading:
         # As where shiq is installed: its modules are compiled once, not by each process.
         compiled = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -229,7 +229,7 @@ class Bench:
         return Asked(used, answer)
 
 
-def _complaint(used: Metered) -> str:
+def _complaint(used: MeterReading) -> str:
     """What our command line says of an error, else what can be made of its output."""
     said = [line.removeprefix("shiq: ") for line in used.err.splitlines() if line.startswith("shiq: ")]
     return f"exit code {used.code}: {said[0]}" if said else used.complaint()
