@@ -19,7 +19,6 @@ from itertools import islice
 
 import numpy as np
 
-from abox_ops.clausal.columns import Clausal
 from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView, batch_of, split
@@ -31,7 +30,7 @@ from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.add_set_columns import Found
-from abox_ops.patch.certificate_columns import Certified, certified
+from abox_ops.patch.certificate_columns import Certified, certified, of_told
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
@@ -88,7 +87,8 @@ class LocalKnowledgeBase:
         if criterion not in CRITERIA:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
         after = self.without(deletions, insertions)
-        return after._insert(after.whole(insertions), criterion)
+        whole = after.whole(insertions)
+        return after._insert_clausal(whole) if criterion == "clausal" else after._insert(whole, criterion)
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """See `abox_ops.engine.KnowledgeBase.absent`."""
@@ -146,26 +146,40 @@ class LocalKnowledgeBase:
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
         outside = self._outside(decide, is_over)
+        patch = self._onto(outside, whole, calculus, added, all_around=all_around)
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+        add_set = self.add_set_on(calculus, whole, patch.found())
+        return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
+
+    def _onto(
+        self, outside: OutsideCompletion, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], **kind: bool
+    ) -> Patch:
+        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``, not closed yet; ``kind``: see
+        `Patch`."""
         graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
         known = self.index.simplified.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
         def name(found: Found) -> Sequence[NamedModule]:
-            return self._add_set(calculus, whole, found).modules
+            return self.add_set_on(calculus, whole, found).modules
 
-        patch = self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent)
-        patch.all_around = all_around
-        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
-        add_set = self._add_set(calculus, whole, patch.found())
-        return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
+        return self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent, **kind)
 
     def _new_patch(
-        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+        self,
+        calculus: Calculus,
+        graph: Graph,
+        touched: Touched,
+        outside: OutsideCompletion,
+        name: Named,
+        absent: int,
+        **kind: bool,
     ) -> Patch:
-        return Patch(self.index, calculus, graph, touched, outside, name, absent)
+        return Patch(self.index, calculus, graph, touched, outside, name, absent, **kind)
 
-    def _add_set(self, calculus: Calculus, whole: UnionView, found: Found) -> LocalAddSet:
+    def add_set_on(self, calculus: Calculus, whole: UnionView, found: Found) -> LocalAddSet:
+        """What was ``found`` in ``whole`` under ``calculus``."""
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
@@ -202,7 +216,7 @@ class LocalKnowledgeBase:
 
     def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
         """What was ``found`` on a ``graph`` of A alone."""
-        return self._add_set(self.index.calculus, graph.whole, found)
+        return self.add_set_on(self.index.calculus, graph.whole, found)
 
     def whole(self, insertions: ABox) -> UnionView:
         """The base beside what ``insertions`` bring."""
@@ -240,26 +254,34 @@ class LocalKnowledgeBase:
         simplified = self._simplified_with(whole)
         touched = touched_by(whole, self.roles)
         calculus = self._calculus(simplified, criterion, whole.names)
-        if criterion == "clausal":
-            found: Found = self._clausal(whole, calculus, touched).run()
+        graph = Graph(whole, self.roles, index.same, _no_labels)
+        if criterion == "definition7":
+            old = Graph(alone(self.base), self.roles, index.same, _no_labels)
+            found = Published(index, simplified, calculus, graph, old, touched).run()
         else:
-            graph = Graph(whole, self.roles, index.same, _no_labels)
-            if criterion == "definition7":
-                old = Graph(alone(self.base), self.roles, index.same, _no_labels)
-                found = Published(index, simplified, calculus, graph, old, touched).run()
-            else:
-                found = everything(index, calculus, graph, touched)
-        return self._add_set(calculus, whole, found)
+            found = everything(index, calculus, graph, touched)
+        return self.add_set_on(calculus, whole, found)
 
-    def closure(self, whole: UnionView) -> Clausal | None:
-        """The closure of the clausal criterion for ``whole``, not run yet; None where ``whole`` brings clauses of its own."""
+    def _insert_clausal(self, whole: UnionView) -> LocalAddSet:
+        added = self._brought(whole)
+        calculus = self._calculus(self._simplified(added), "clausal", whole.names)
+        return self.add_set_on(calculus, whole, self.plain_patch(whole, calculus, added).found())
+
+    def plain_patch(
+        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], *, all_around: bool = False
+    ) -> Patch:
+        """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``: one patch onto N =
+        told, in which every element is plain (THEORY, "The add set")."""
+        told = of_told(self.index.calculus, self.index.merged)
+        patch = self._onto(told, whole, calculus, added, all_plain=True, all_around=all_around)
+        patch.close()
+        return patch
+
+    def told_patch(self, whole: UnionView) -> Patch | None:
+        """The same for told literals and equalities of A ∪ A⁺; None where ``whole`` brings clauses of its own."""
         if self._simplified_with(whole) is not self.index.simplified:
             return None
-        return self._clausal(whole, self._calculus(self.index.simplified, "clausal", whole.names), touched_by(whole, self.roles))
-
-    def _clausal(self, whole: UnionView, calculus: Calculus, touched: Touched) -> Clausal:
-        index = self.index
-        return Clausal(index, calculus, Graph(whole, self.roles, index.equal, index.labels.of, index.merged), touched)
+        return self.plain_patch(whole, self._calculus(self.index.simplified, "clausal", whole.names), ())
 
     def _simplified_with(self, whole: UnionView) -> SimplifiedTBox:
         """The simplified TBox with the vocabulary that the insertions bring."""

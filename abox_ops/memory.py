@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from abox_ops.clausal.reference import clausal
+from abox_ops.counting.reference import Counts
 from abox_ops.elements.base import StoredSnapshot
 from abox_ops.elements.normal import normalise
-from abox_ops.elements.reference import ElementGraph
+from abox_ops.elements.quotient import Partition
+from abox_ops.elements.reference import ElementGraph, SettledGraph
 from abox_ops.elements.vocabulary import name_of, vocabulary
 from abox_ops.engine import CRITERIA, Certain, Decide, NamedModule, unheard
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace
+from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
+from abox_ops.labels.needs import Needs
 from abox_ops.modules.add_set import Closure, kept_assertions
 from abox_ops.modules.components import modules
 from abox_ops.patch.certificate import certified_completion
-from abox_ops.patch.outside import OutsideCompletion
+from abox_ops.patch.outside import OutsideCompletion, lifted
 from abox_ops.patch.reference import Patch, Patching
 from abox_ops.patch.widening import patched
 from abox_ops.published.reference import definition7, everything
@@ -156,6 +158,19 @@ class MemoryKnowledgeBase:
         """The element graph with entailed equalities."""
         return self._told[0]
 
+    @cached_property
+    def merged(self) -> Partition[str]:
+        """The merge classes of A under told."""
+        space = LabelSpace(self.simplified.clauses)
+        return Counts(space, SettledGraph(self.graph), self.labels.__getitem__, Needs(space)).classes
+
+    def _merged(self, less: MemoryKnowledgeBase) -> Partition[str]:
+        """Merge classes of ``less``, which is this less deletions: those of this, since a model of A is one of ``less`` too, but
+        where there is none, or the deletions take definitions with them (THEORY, "N in a store, and its renewal")."""
+        if less is self or abox_of(self.assertions - less.assertions).complex or any(map(clashes, self.labels.values())):
+            return less.merged
+        return lifted(self.merged, {e: self.graph.elements.find(e) for e in less.graph.names()})
+
     @property
     def labels(self) -> dict[str, Label]:
         """told of every element."""
@@ -174,7 +189,7 @@ class MemoryKnowledgeBase:
         if criterion not in CRITERIA:
             raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
         base, inserted = self._less(insertions, deletions)
-        return base._insert(inserted, criterion)
+        return base._insert_clausal(inserted, self._merged(base)) if criterion == "clausal" else base._insert(inserted, criterion)
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """See `abox_ops.engine.KnowledgeBase.absent`."""
@@ -241,8 +256,25 @@ class MemoryKnowledgeBase:
     def _patch(
         self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
     ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        patch = self._new_patch(inserted, *self._outside(decide, is_over))
+        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+        add_set = MemoryAddSet(patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules)
+        return add_set, found.answers
+
+    def _insert_clausal(self, inserted: frozenset[Assertion], merged: Partition[str]) -> MemoryAddSet:
+        """A_add under `clausal`: one patch onto N = told, in which every element is plain. ``merged``: merge classes."""
+        space = LabelSpace(self.simplified.clauses)
+        means = Patching.of(space, DataView(space, _theory(space.tbox)))
+        outside = OutsideCompletion.of_told(space, self.graph, self.labels, merged)
+        patch = self._new_patch(inserted, means, outside, all_plain=True)
+        patch.close()
+        return MemoryAddSet(patch.space.tbox, self, inserted, patch.whole, patch.closure())
+
+    def _new_patch(
+        self, inserted: frozenset[Assertion], means: Patching, outside: OutsideCompletion, *, all_plain: bool = False
+    ) -> Patch:
+        """The patch of a batch onto N, over the clauses of T with the vocabulary that the batch brings."""
         batch = sorted(inserted, key=repr)
-        means, outside = self._outside(decide, is_over)
         simplified, added = self._with(batch)
         if added:
             space = LabelSpace(simplified.clauses)
@@ -253,31 +285,20 @@ class MemoryKnowledgeBase:
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         whole = self.graph.extended(simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
-        patch = Patch(means, outside, whole, plain)
-        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
-        add_set = MemoryAddSet(patch.tbox, self, inserted, whole, patch.closure(), found.modules)
-        return add_set, found.answers
+        return Patch(means, outside, whole, plain, all_plain=all_plain)
 
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
         batch = sorted(inserted, key=repr)
         simplified, _ = self._with(batch)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
-        individuals = {i for a in batch for i in individuals_of(a)}
-        if criterion == "clausal":
-            tbox = simplified.clauses
-            whole = self.graph.extended(tbox, plain)
-            whole.individuals |= individuals
-            space = LabelSpace(tbox)
-            closure = clausal(space, DataView(space, _theory(tbox)), self.graph, self.labels, whole, plain)
+        tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
+        old = self._graph(tbox)
+        whole = old.extended(tbox, plain)
+        whole.individuals |= {i for a in batch for i in individuals_of(a)}
+        if criterion == "definition7":
+            closure = definition7(simplified, _theory(tbox), old, whole, plain)
         else:
-            tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
-            old = self._graph(tbox)
-            whole = old.extended(tbox, plain)
-            whole.individuals |= individuals
-            if criterion == "definition7":
-                closure = definition7(simplified, _theory(tbox), old, whole, plain)
-            else:
-                closure = everything(tbox, _theory(tbox), whole, plain)
+            closure = everything(tbox, _theory(tbox), whole, plain)
         return MemoryAddSet(tbox, self, inserted, whole, closure)
 
 

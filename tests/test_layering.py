@@ -26,7 +26,6 @@ ROOMS = (
     "abox_ops.counting",
     "abox_ops.index",
     "abox_ops.modules",
-    "abox_ops.clausal",
     "abox_ops.published",
     "abox_ops.conflicts",
     "abox_ops.outside_question",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, positions, without
+from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, positions, unique, without
 
 _NONE = np.zeros(0, np.int64)
 
@@ -117,3 +117,15 @@ def components(count: int, first: Ints, second: Ints) -> Ints:
             if np.array_equal(further, least):
                 break
             least = further
+
+
+def lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
+    group, member = grouping.members(unique(grouping.of(lost)))
+    stays = ~is_in(member, lost)
+    members = np.concatenate([member[stays], left])
+    _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
+    least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, which, members)
+    order = np.argsort(members)
+    return OverlaidPartition(grouping.by_member, grouping.by_group, members[order], least[which[order]])

@@ -72,8 +72,8 @@ class Index:
     class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
 
     ``contradictory``: whether some told label clashes, so that A is inconsistent. ``stored_labels``: how many labels the
-    columns speak of; those beyond were met by checks. ``detached``: nodes whose part of ``merged`` is out of date, because
-    deletions have changed what they consist of.
+    columns speak of; those beyond were met by checks. ``detached``: nodes of elements that deletions have changed; what is left
+    of them has the merge class that it had, though counting might give a smaller one.
     """
 
     extra: Extra
@@ -128,8 +128,6 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     graph.expand(everyone)
     graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
-    counts = Counts(calculus, graph)
-    counts.of_batch(graph.reps(), _NONE, everywhere=True)
     negated_roles, negated_properties = negated(complex_, roles)
     reps = graph.reps()
     name = least_nodes(graph)
@@ -140,13 +138,20 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
         calculus,
         same,
         grouping(node, name[element]),
-        grouping(name[reps], name[graph.rep[counts.class_of[reps]]]),
+        merge_classes(calculus, graph),
         ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
         negated_roles,
         negated_properties,
         bool(calculus.table.clashes(graph.label[reps]).any()),
         len(calculus.table.labels),
     )
+
+
+def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
+    """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are named by their least nodes."""
+    counts, reps, name = Counts(calculus, graph), graph.reps(), least_nodes(graph)
+    counts.of_batch(reps, _NONE, everywhere=True)
+    return grouping(name[reps], name[graph.rep[counts.class_of[reps]]])
 
 
 def least_nodes(graph: Graph) -> Ints:

@@ -13,13 +13,13 @@ import numpy as np
 
 from abox_ops.elements.base import Base, LessBase
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.partition import OverlaidPartition, components
+from abox_ops.elements.partition import OverlaidPartition, components, lifted
 from abox_ops.index.columns import Index, PatchedLabels, alone, least_nodes
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
-from shiq.columns.arrays import Ints, is_in, unique
+from shiq.columns.arrays import Ints, is_in, unique, without
 from shiq.columns.rows import SAME
 from shiq.roles import Role, RoleBox
 
@@ -131,10 +131,13 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
     element, node = graph.nodes_of(reps)
     order = np.argsort(node)
     by_name = np.argsort(name[reps])
+    found = OverlaidPartition(index.equal.by_member, index.equal.by_group, node[order], name[element[order]])
+    left = unique(found.of(without(lost, less.vanished)))
     return replace(
         index,
         same=OverlaidPartition(index.same.by_member, index.same.by_group, lost, parts),
-        equal=OverlaidPartition(index.equal.by_member, index.equal.by_group, node[order], name[element[order]]),
+        equal=found,
+        merged=lifted(index.merged, unique(index.equal.of(lost)), left, index.equal.of(left)),
         labels=PatchedLabels(index.labels.table, name[reps][by_name], graph.label[reps][by_name]),
         stored_labels=len(calculus.table.labels),
         detached=lost,

@@ -1,5 +1,5 @@
-"""A_add under the criterion `model`, in columns: `abox_ops.patch.reference` and `abox_ops.patch.border` (THEORY, "Inside" and
-"Border rules").
+"""A_add under the criteria `model` and `clausal`, in columns: `abox_ops.patch.reference` and `abox_ops.patch.border` (THEORY,
+"The add set", "Inside" and "Border rules").
 
 The steps are those of the reference; each runs over all elements or role assertions at once, and asks `abox_ops` once per
 distinct combination of labels.
@@ -39,7 +39,8 @@ Named = Callable[[Found], Sequence[NamedModule]]
 
 class Patch(OpenAssertions):
     """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``name``: gives the modules
-    of what is kept. ``all_around``: reads all role assertions of what is touched, also where nothing changes."""
+    of what is kept. ``all_plain``: see `abox_ops.patch.reference.Patch`. ``all_around``: reads all role assertions of what is
+    touched, also where nothing changes."""
 
     counts: FineCounts
 
@@ -52,10 +53,13 @@ class Patch(OpenAssertions):
         outside: OutsideCompletion,
         name: Named,
         absent: int = 0,
+        *,
+        all_plain: bool = False,
+        all_around: bool = False,
     ) -> None:
         super().__init__(index, calculus, graph, touched)
         self.outside, self.absent, self._name = outside, absent, name
-        self.all_around = False
+        self.all_plain, self.all_around = all_plain, all_around
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
@@ -156,6 +160,8 @@ class Patch(OpenAssertions):
         self._sync()
         told = graph.label[members]
         self.mu[members] = told
+        if self.all_plain:
+            return
         guessed = ~self.plain[members] & ~table.clashes(told)
         members, told = members[guessed], told[guessed]
         start = told.copy()
@@ -384,11 +390,15 @@ class Patch(OpenAssertions):
             uncovered = ~self.border.is_covered(clause, at_branch, a, b, is_old[open_])
             self._sync()
             a, b = a[uncovered], b[uncovered]
+            code = code_of(clause)
+            if self.all_plain:
+                pulled.append(b)
+                self.pulled_in.note(b, code)
+                continue
             residual = self.border.residual(clause, at_branch, self.mu[a])
             said = residual >= 0
             at.append(a[said])
             received.append(residual[said])
-            code = code_of(clause)
             kept_out.append((a[said], b[said], np.full(int(said.sum()), code, np.int64)))
             a, b = a[~said], b[~said]
             gives_up = self.border.residual(clause, at_branch, graph.label[a]) >= 0

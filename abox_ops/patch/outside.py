@@ -37,9 +37,11 @@ class OutsideCompletion:
     _labels: dict[str, Label] = field(default_factory=dict)
 
     @classmethod
-    def of_told(cls, space: LabelSpace, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
-        """The N that says nothing beyond what is told."""
-        return cls(space, SettledGraph(graph), told, told)
+    def of_told(
+        cls, space: LabelSpace, graph: ElementGraph, told: Mapping[str, Label], classes: Partition[str] | None = None
+    ) -> OutsideCompletion:
+        """The N that says nothing beyond what is told; ``classes``: its merge classes, where they are known."""
+        return cls(space, SettledGraph(graph), told, told, inherited=classes)
 
     def label(self, element: str) -> Label:
         """told_N of an element of A."""
@@ -73,19 +75,13 @@ class OutsideCompletion:
         what is left of an element keeps its label, and is of one merge class and of one module with whatever else is left of
         it."""
         origin = {e: self.graph.elements.find(e) for e in graph.names()}
-        together: dict[str, list[str]] = {}
-        for e, old in origin.items():
-            together.setdefault(self.classes.find(old), []).append(e)
-        inherited: Partition[str] = Partition()
-        for elements in together.values():
-            inherited.union_all(elements)
         return replace(
             self,
             graph=SettledGraph(graph),
             told=told,
             certified={e: self.certified.get(old, EMPTY) for e, old in origin.items()},
             module_of={e: self.module_of[old] for e, old in origin.items() if old in self.module_of},
-            inherited=inherited,
+            inherited=lifted(self.classes, origin),
             _labels={},
         )
 
@@ -97,3 +93,15 @@ class OutsideCompletion:
         if space.tbox is self.space.tbox:
             return self
         return replace(self, space=space, absent=absent, inherited=self.classes, _labels={})
+
+
+def lifted(classes: Partition[str], origin: Mapping[str, str]) -> Partition[str]:
+    """The merge ``classes`` of A, of what deletions left: ``origin`` gives the element of A that each element is left of, and
+    what is left of one class is one class."""
+    together: dict[str, list[str]] = {}
+    for element, old in origin.items():
+        together.setdefault(classes.find(old), []).append(element)
+    found: Partition[str] = Partition()
+    for elements in together.values():
+        found.union_all(elements)
+    return found

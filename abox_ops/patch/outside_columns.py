@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from abox_ops.elements.base import FRESH, StoredSnapshot
-from abox_ops.elements.partition import OverlaidPartition, StoredPartition
+from abox_ops.elements.partition import StoredPartition, lifted
 from abox_ops.index.columns import Index
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.completion import Completions
 from abox_ops.labels.numbered import Bools, by_distinct
-from shiq.columns.arrays import Ints, Table, distinct, is_in, positions, unique, without
+from shiq.columns.arrays import Ints, Table, is_in, positions, unique, without
 
 _NONE = np.zeros(0, np.int64)
 
@@ -74,8 +74,8 @@ class OutsideCompletion:
         origin = before.equal.of(left)
         return replace(
             self,
-            classes=_lifted(self.classes, lost, left, origin),
-            modules=_lifted(self.modules, lost, left, origin),
+            classes=lifted(self.classes, lost, left, origin),
+            modules=lifted(self.modules, lost, left, origin),
             left=left,
             left_label=self.labels(before.calculus, origin, before.labels.of(origin)),
         )
@@ -96,18 +96,6 @@ class OutsideCompletion:
         old = (first < FRESH) & (second < FRESH)
         found: Bools = old & (self.modules.of(first) != self.modules.of(second))
         return found
-
-
-def _lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
-    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
-    group, member = grouping.members(unique(grouping.of(lost)))
-    stays = ~is_in(member, lost)
-    members = np.concatenate([member[stays], left])
-    _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
-    least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, which, members)
-    order = np.argsort(members)
-    return OverlaidPartition(grouping.by_member, grouping.by_group, members[order], least[which[order]])
 
 
 def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion | None:

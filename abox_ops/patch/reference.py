@@ -47,12 +47,22 @@ class Patching:
 
 
 class Patch:
-    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted`` (= A⁺ \\ A)."""
+    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted`` (= A⁺ \\ A).
+
+    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled in (THEORY, "The add set").
+    """
 
     def __init__(
-        self, means: Patching, outside: OutsideCompletion, whole: ElementGraph, inserted: Iterable[owl.Assertion]
+        self,
+        means: Patching,
+        outside: OutsideCompletion,
+        whole: ElementGraph,
+        inserted: Iterable[owl.Assertion],
+        *,
+        all_plain: bool = False,
     ) -> None:
         self.means, self.space, self.outside, self.whole = means, means.space, outside, whole
+        self.all_plain = all_plain
         self.inserted = list(inserted)
         self.told = ToldPlus(means.space, means.data, outside.graph, outside.told, whole)
         self._touched = {i for a in self.inserted for i in individuals_of(a)}
@@ -85,6 +95,9 @@ class Patch:
         """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
         changed = self.changed = frozenset(e for e in self.inside if self.told.is_fresh_or_joined(e))
         labels = {e: self._told_plus(e) for e in self.inside}
+        if self.all_plain:
+            self._assumed = labels
+            return
         guessed = {e for e, label in labels.items() if e not in self._plain and not clashes(label)}
         starts: dict[str, Label] = {}
         for e in guessed:
@@ -245,6 +258,9 @@ class Patch:
                     pulled.add(b)
                     continue
                 for need in self.border.needs_at(role, a, b):
+                    if self.all_plain:
+                        pulled.add(b)
+                        break
                     residual = self.means.residuals.at(need.clause, need.at_branch, self.label(a))
                     if residual is not None:
                         self.residuals[a] = join(self.residuals.get(a, EMPTY), residual)

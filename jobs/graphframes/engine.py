@@ -1,8 +1,8 @@
 """The engine `graphframes`: individuals as vertices, role assertions as edges, the add set by message passing.
 
-Told literals, the closures of `clausal` and `definition7`, told⁺ of a patch (`model`), equal individuals and modules are worked
-out over the whole graph by GraphFrames, each with a certificate (`jobs.graphframes.certificate`). What an add set is written out
-as, and the border rules of a patch, the columns of `local` do.
+Told literals, the closure of `definition7`, told⁺ of a patch (`clausal`, `model`), equal individuals and modules are worked out
+over the whole graph by GraphFrames, each with a certificate (`jobs.graphframes.certificate`). What an add set is written out as,
+counting, and the border rules of a patch, the columns of `local` do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
-from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import Certain, Decide, unheard
 from abox_ops.index.columns import Index, alone, stored_index
@@ -29,7 +29,6 @@ from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import Published, everything
-from jobs.graphframes.closure import ClosureFrames, ClosureRun
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import frame, labelled
@@ -39,7 +38,7 @@ from jobs.graphframes.published import entered
 from jobs.graphframes.rules import label_text
 from jobs.graphframes.world import World
 from shiq.abox import ABox
-from shiq.columns.arrays import Ints, is_in, unique
+from shiq.columns.arrays import Ints
 from shiq.model import Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
@@ -105,21 +104,14 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             calculus = Calculus(simplified.clauses, whole.names)
             graph = Graph(whole, self.roles, index.same, _no_labels)
             found = everything(index, calculus, graph, touched)
-        elif criterion == "definition7":
+        else:
             calculus = Calculus(simplified.definition4_clauses, whole.names)
             graph, before = (Graph(view, self.roles, index.same, _no_labels) for view in (whole, alone(self.base)))
             published = Published(index, simplified, calculus, graph, before, touched)
             with running(self.spark, len(self) + whole.insertions):
                 nodes = entered(self.spark, index, calculus, whole, self.roles, published)
             found = published.entered(nodes)
-        else:
-            calculus = Calculus(simplified.clauses, whole.names, index.calculus.table.labels[: index.stored_labels])
-            with running(self.spark, len(self) + whole.insertions):
-                world = self._world(whole, calculus, grown=len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses))
-                closed = ClosureRun(index, world, touched).run()
-            found = _found(closed, calculus, Graph(whole, self.roles, index.equal, index.labels.of), touched)
-            found.kept_labels = calculus.table.visible(found.labels)
-        return self._add_set(calculus, whole, found)
+        return self.add_set_on(calculus, whole, found)
 
     def patch_with(
         self,
@@ -139,14 +131,28 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                 whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain, all_around=all_around
             )
 
+    def plain_patch(
+        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], *, all_around: bool = False
+    ) -> Patch:
+        """See `LocalKnowledgeBase.plain_patch`."""
+        with running(self.spark, len(self) + whole.insertions):
+            return super().plain_patch(whole, calculus, added, all_around=all_around)
+
     def _new_patch(
-        self, calculus: Calculus, graph: Graph, touched: Touched, outside: OutsideCompletion, name: Named, absent: int
+        self,
+        calculus: Calculus,
+        graph: Graph,
+        touched: Touched,
+        outside: OutsideCompletion,
+        name: Named,
+        absent: int,
+        **kind: bool,
     ) -> Patch:
         grown = len(calculus.tbox.clauses) > len(self.index.simplified.clauses.clauses)
         world = self._world(graph.whole, calculus, grown=grown)
-        return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world)
+        return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world, **kind)
 
-    def _add_set(self, calculus: Calculus, whole: UnionView, found: Found) -> GraphFramesAddSet:
+    def add_set_on(self, calculus: Calculus, whole: UnionView, found: Found) -> GraphFramesAddSet:
         return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
 
     def _world(self, whole: UnionView, calculus: Calculus, *, grown: bool) -> World:
@@ -156,33 +162,6 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         texts = frame(spark, {"label": np.arange(len(labels), dtype=np.int64), "old": [label_text(x) for x in labels]})
         vertices = labelled(spark, index.labels).join(F.broadcast(texts), "label").select("id", "old")
         return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
-
-
-def _found(closed: ClosureFrames, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
-    """``closed`` in the columns of `abox_ops.modules.add_set_columns.Found`; ``graph`` meets the elements of A_add for that."""
-    node, name = closed.classes
-    wanted = np.concatenate([closed.seen, closed.touched, np.array(list(closed.labels), np.int64), touched.nodes])
-    graph.locate_nodes(unique(wanted))
-    of_interest = is_in(name, wanted)
-    graph.gather(unique(graph.rep[graph.locate_nodes(unique(wanted))]))
-    graph.join(graph.locate_nodes(node[of_interest]), graph.locate_nodes(name[of_interest]))
-    seen = unique(graph.elements_of(closed.seen))
-    graph.expand(seen)
-    seen, first = unique(graph.elements_of(closed.seen)), unique(graph.elements_of(closed.touched))
-    told = graph.elements_of(np.array(list(closed.labels), np.int64))
-    label = np.fromiter(map(calculus.table.id, closed.labels.values()), np.int64, len(told))
-    graph.label = np.concatenate([graph.label, np.full(len(graph) - len(graph.label), EMPTY_ID, np.int64)])
-    graph.label[told] = label
-    clash = calculus.table.clashes(graph.label[seen])
-    rest = flags(len(graph), seen[~clash])
-    source, target = (graph.elements_of(closed.edges[end]) for end in ("source", "target"))
-    inside = rest[source] & rest[target]
-    edges = {"source": source[inside], "role": closed.edges["role"][inside], "target": target[inside]}
-    element = graph.elements_of(closed.data["node"])
-    kept = rest[element]
-    data = {"element": element[kept], **{c: column[kept] for c, column in closed.data.items()}}
-    labelled = flags(len(graph), told)
-    return Found(graph, seen, labelled, graph.label, graph.label, first, seen[clash], edges, data)
 
 
 def _no_labels(keys: Ints) -> Ints:

@@ -7,22 +7,23 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import Base
+from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import grouping
-from abox_ops.index.columns import ElementLabels, Index, all_complex, alone, negated, vocabulary_of
+from abox_ops.index.columns import ElementLabels, Index, all_complex, alone, merge_classes, negated, vocabulary_of
 from abox_ops.labels.columns import Calculus
 from jobs.graphframes.equalities import asserted_equal
 from jobs.graphframes.frames import collected, named, nodes, renamed
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
 from jobs.graphframes.world import World
-from shiq.columns.arrays import array_table
+from shiq.columns.arrays import array_table, unique
 from shiq.model import TBox
 from shiq.roles import RoleBox
 from simplify import simplify
 
 
 def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> Index:
-    """The index of (``tbox``, ``base``): what `abox_ops.index.columns.build_index` gives, but for the merge classes, which are
-    left to the checks."""
+    """The index of (``tbox``, ``base``): what `abox_ops.index.columns.build_index` gives; merge classes are counted in
+    columns."""
     complex_ = all_complex(base)
     extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
     simplified = simplify(tbox, extra)
@@ -57,14 +58,18 @@ def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> 
     order = np.argsort(found["id"])
     label = np.fromiter((numbers[text] for text in found["label"]), np.int64, len(order))[order]
     member, name = world.classes()
+    equal = grouping(np.concatenate([member, np.unique(name)]), np.concatenate([name, np.unique(name)]))
+    labels = ElementLabels(array_table("element", {"element": found["id"][order], "label": label}))
+    graph = Graph(whole, roles, equal, labels.of)
+    graph.expand(np.sort(graph.locate(unique(graph.keys_of(base.nodes())))))
     return Index(
         extra,
         simplified,
         calculus,
         same,
-        grouping(np.concatenate([member, np.unique(name)]), np.concatenate([name, np.unique(name)])),
-        nobody,
-        ElementLabels(array_table("element", {"element": found["id"][order], "label": label})),
+        equal,
+        merge_classes(calculus, graph),
+        labels,
         negated_roles,
         negated_properties,
         bool(calculus.table.clashes(label).any()),

@@ -1,5 +1,5 @@
-"""The patch of the criterion `model` (THEORY, "Inside", "Border rules" and "The loop") with told⁺ and entailed equality by
-message passing.
+"""The patch of the criteria `model` and `clausal` (THEORY, "Inside", "Border rules", "The loop" and "The add set") with told⁺ and
+entailed equality by message passing.
 
 Border rules, assumed labels and counts are those of the engine `local`, over the role assertions of I and its neighbours; the
 modules of each round are components that GraphFrames finds (`jobs.graphframes.engine.GraphFramesAddSet`).
@@ -35,8 +35,9 @@ class MessagePatch(Patch):
         name: Named,
         absent: int,
         world: World,
+        **kind: bool,
     ) -> None:
-        super().__init__(index, calculus, graph, touched, outside, name, absent)
+        super().__init__(index, calculus, graph, touched, outside, name, absent, **kind)
         self.world = world
 
     def _saturate(self) -> None:

@@ -23,11 +23,6 @@ def reached(start: DataFrame, arcs: DataFrame) -> DataFrame:
     return found
 
 
-def both_ways(edges: DataFrame) -> DataFrame:
-    """``edges`` (src, dst) as arcs in both directions."""
-    return edges.select("src", "dst").union(edges.select(F.col("dst").alias("src"), F.col("src").alias("dst")))
-
-
 def hops(start: DataFrame, arcs: DataFrame) -> DataFrame:
     """The same; not certified."""
     from graphframes import GraphFrame  # type: ignore[import-untyped]

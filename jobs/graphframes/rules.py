@@ -15,7 +15,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
-from abox_ops.labels.irrelevance import Irrelevance
 from shiq.clause import ClausalTBox
 from shiq.roles import Role
 
@@ -73,13 +72,6 @@ class Rules:
         """Labels with what was received joined in, closed."""
         return F.udf(_bound(self, "grow"), "string")(label, received)
 
-    def relevant(self, role: Column, subject: Column, full: Column, object: Column, full_object: Column) -> Column:
-        """Which role assertions are not irrelevant; ``full`` lists the m-type clauses that may be broken at an end."""
-        return F.udf(_bound(self, "relevant"), "boolean")(role, subject, full, object, full_object)
-
-    def visible_differs(self, first: Column, second: Column) -> Column:
-        return F.udf(_bound(self, "visible_differs"), "boolean")(first, second)
-
     def messages(self, role: Column, subject: Column, object: Column) -> Column:
         """What was sent in each round, by the histories of both ends: a struct of two lists."""
         return F.udf(_bound(self, "messages"), "struct<a: array<string>, b: array<string>>")(role, subject, object)
@@ -132,7 +124,6 @@ class Memory:
 
     def __init__(self, tbox: ClausalTBox, roles: Sequence[Role]) -> None:
         self.space, self.roles = LabelSpace(tbox), roles
-        self.irrelevance = Irrelevance(self.space)
         self._known: dict[tuple[Any, ...], Any] = {}
 
     def _once(self, key: tuple[Any, ...], work: Callable[[], Any]) -> Any:
@@ -160,18 +151,6 @@ class Memory:
 
     def grow(self, label: str, received: list[str] | None) -> str:
         return self.close(joined_text([label, *received])) if received else label
-
-    def relevant(self, role: int, subject: str, full: str, object: str, full_object: str) -> bool:
-        def work() -> bool:
-            found = self.irrelevance.open(self.roles[role], label_of(subject), label_of(object))
-            first, second = ({int(i) for i in x.split()} for x in (full, full_object))
-            broken = any(c.index in first for c in found.at_subject) or any(c.index in second for c in found.at_object)
-            return found.relevant or broken
-
-        return bool(self._once(("relevant", role, subject, full, object, full_object), work))
-
-    def visible_differs(self, first: str, second: str) -> bool:
-        return first != second and self.space.visible(label_of(first)) != self.space.visible(label_of(second))
 
     # --- for certificates --------------------------------------------------------------------------
 

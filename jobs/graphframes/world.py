@@ -22,7 +22,7 @@ from jobs.graphframes.told import told
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.roles import Role, RoleBox, role_of
+from shiq.roles import RoleBox
 
 
 def _joined(labels: Column) -> Column:
@@ -54,7 +54,6 @@ class World:
         self._names = {m: g for m, g in zip(*(column.tolist() for column in members(equal))) if m != g}
         fresh = unique(np.concatenate([t.columns["node"] for t in whole.inserted.values()]))
         fresh = fresh[fresh >= FRESH]
-        self.negative_edges: list[tuple[int, Role, int]] = []
         said = self._said(all_said=all_said, by_data=by_data)
         vertices = vertices.select("id", "old", F.lit(False).alias("fresh"))
         if len(fresh):
@@ -176,28 +175,23 @@ class World:
                 yield node, label_text(calculus.table.labels[label])
 
     def _complex(self, *, all_said: bool) -> Iterable[tuple[int, str]]:
-        """The literals that complex assertions come to; their negative role assertions are noted by the way."""
-        assertions: dict[owl.Assertion, bool] = {}
-        for rows in self.whole.base.table("complex").scan() if len(self.whole.base.table("complex")) else ():
-            assertions.update(dict.fromkeys(self.whole.base.complex_of(rows), all_said))
-        assertions.update(dict.fromkeys(self.whole.inserted_complex(), True))
+        """The literals that complex assertions come to."""
+        assertions: dict[owl.Assertion, None] = {}
+        for rows in self.whole.base.table("complex").scan() if all_said and len(self.whole.base.table("complex")) else ():
+            assertions.update(dict.fromkeys(self.whole.base.complex_of(rows)))
+        assertions.update(dict.fromkeys(self.whole.inserted_complex()))
         found: list[tuple[int, str]] = []
-        for assertion, is_said in assertions.items():
+        for assertion in assertions:
             for plain in normalise(assertion, self.roles).assertions:
                 match plain:
                     case owl.ClassAssertion(owl.Class(iri), individual):
                         literal = (iri, True)
                     case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual):
                         literal = (iri, False)
-                    case owl.NegativeObjectPropertyAssertion(property, subject, object):
-                        a, b = self.whole.nodes_of([subject, object]).tolist()
-                        self.negative_edges += [(a, role_of(property), b), (b, role_of(property).inverse, a)]
-                        continue
                     case _:
                         continue
-                if is_said:
-                    node = int(self.whole.nodes_of([individual])[0])
-                    found.append((node, label_text(self.calculus.table.labels[self.calculus.literal(*literal)])))
+                node = int(self.whole.nodes_of([individual])[0])
+                found.append((node, label_text(self.calculus.table.labels[self.calculus.literal(*literal)])))
         return found
 
     def _pairs_apart(self) -> DataFrame | None:

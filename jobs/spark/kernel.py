@@ -3,37 +3,12 @@
 *Speculate, certify, merge.* Groups are run as if each were the whole batch. Beside its result a run tells which elements (of A,
 or fresh) it *read* and which it *wrote*, and groups of which one read what another wrote are run again as one.
 
-A run of `abox_ops.clausal.columns` is a sequence of rounds (told⁺, merge classes, I), each a function of the state before it; I
-is kept from round to round, and a round that changes nothing is the last. Every value that a round reads, it reads at an element
-that its graph has located: label, quotient and merge class, members, rows of the base and of the insertions.
-
-* read_set(g): all elements that the graph of g has located at the end.
-* write_set(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, those whose merge class was in
-any
-  round not that of A, the ends of inserted role assertions that some ≤n can count, and the subjects of inserted data assertions
-  that some ≤n can count.
-
-**Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the joint run gives in every round the union of what the runs of
-the groups give (a run that has ended goes on with its last round).
-
-*Proof*, by induction over the steps. Labels and I only grow within a run, and elements whose merge class was other than in A in
-any round are in changed. So at each step an element outside write_set(h) has under h the state that it has in A. What is left are
-insertions of h that a step of g could see in the rows of an element:
-(i) A class assertion, sameAs, inequality, negative or complex assertion makes its individuals fresh, changed or members of I,
-or is told already and changes nothing. A data assertion is read as a label, or counted (both in changed), or always kept (its
-subject is in I then). A negative assertion elsewhere makes g see no more: it concerns pairs of merge classes that hold its
-ends.
-(ii) A role assertion R(a, x) matters to g as one to count: then a and x are in write_set(h). Or as one along which literals are
-sent, or that I crosses, because one end, say a, is active or in I under g. Then a is in read_set(g). Since h touches a and x,
-they are in read_set(h): under g they have their labels of A, and are not in I. So a row that sends something, or is crossed,
-does so because of what h made of x or a, and under h as well, since both are active there; but then a would be in write_set(h).
-Elements that g pulled in and h touched would be in write_set(g) ∩ read_set(h), so pulled_in is additive. The sets I are
-disjoint, and so are their rows and modules; a kept role assertion from I of g to I of h would have its end in read_set(g) ∩
-write_set(h). ∎
+What a run reads and writes, and why the runs together are that of the batch then, is in `jobs.spark.patching`: the criteria
+`clausal` and `model` are both a patch onto what is known of A.
 
 What changes the vocabulary for all (class names that are new, properties) is told to every task. Insertions whose effect
 is not tied to elements (definitions of complex assertions, negative data assertions, deletions), and the criteria
-`definition7` and `none`, are run as one group. `jobs.spark.patching` has the criterion `model`, with the same certificate.
+`definition7` and `none`, are run as one group.
 """
 
 from __future__ import annotations
@@ -44,30 +19,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from abox_ops.clausal.columns import Clausal
 from abox_ops.conflicts.identities import Identity, identities
-from abox_ops.counting.columns import Counts
-from abox_ops.elements.columns import Graph
 from abox_ops.engine import MODEL, NamedModule
-from abox_ops.index.touched import touched_by
 from abox_ops.labels.numbered import Bools
-from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.add_set_columns import Found
 from abox_ops.modules.shapes import Shape, Shapes
 from jobs.spark.auditing import is_drawn
-from jobs.spark.facts import counted_ends, element_names
-from jobs.spark.patching import patch, patch_all
-from jobs.spark.plan import Plan, knowledge_base, whole_of
+from jobs.spark.facts import element_names
+from jobs.spark.patching import patch, patch_all, plain_patch
+from jobs.spark.plan import Plan, knowledge_base
 from jobs.spark.rows import abox_of_rows
 from jobs.spark.worker import opened_store
-from shiq.abox import ABox
 from shiq.columns.arrays import Ints, unique
 from shiq.datatypes import DataTheory
 from shiq.model import Assertion
@@ -223,15 +190,15 @@ def closed(rows: pa.Table, plan: Plan) -> Ran:
     is_deletion = pc.equal(rows["split"], DELETED)
     insertions, deletions = abox_of_rows(rows.filter(pc.invert(is_deletion))), abox_of_rows(rows.filter(is_deletion))
     base = knowledge_base(plan)
-    if plan.criterion == MODEL:
-        if plan.whole:
-            add_set, answers = patch_all(base, insertions, deletions, plan)
-            return Ran(add_set, None, answers)
-        add_set, answers, changed = patch(base, insertions, _known(rows), plan)
-        return Ran(add_set, changed, answers)
+    if plan.whole and plan.criterion == MODEL:
+        add_set, answers = patch_all(base, insertions, deletions, plan)
+        return Ran(add_set, None, answers)
     if plan.whole:
         return Ran(base.add_set(insertions, deletions, plan.criterion))
-    return Ran(*insert(base, insertions, _known(rows), plan))
+    if plan.criterion == MODEL:
+        add_set, answers, changed = patch(base, insertions, _known(rows), plan)
+        return Ran(add_set, changed, answers)
+    return Ran(*plain_patch(base, insertions, _known(rows), plan))
 
 
 def _known(rows: pa.Table) -> Mapping[str, int]:
@@ -239,62 +206,4 @@ def _known(rows: pa.Table) -> Mapping[str, int]:
     found = dict(zip(rows["s"].to_pylist(), rows["s_node"].to_pylist()))
     ends = zip(rows["kind"].to_pylist(), rows["o"].to_pylist(), rows["o_node"].to_pylist())
     found.update((o, node) for kind, o, node in ends if kind == "role")
-    return found
-
-
-def insert(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[LocalAddSet, Bools]:
-    """What `LocalKnowledgeBase.add_set` does for insertions under `clausal`, with the vocabulary of the whole batch; and which
-    numbers of the graph were changed. ``known``: nodes of individuals."""
-    index = kb.index
-    whole, calculus = whole_of(kb, insertions, known, plan)
-    graph = Graph(whole, kb.roles, index.equal, index.labels.of, index.merged)
-    touched = touched_by(whole, kb.roles)
-    watched = Watched(index, calculus, graph, touched)
-    add_set = LocalAddSet(calculus, index, whole, kb.roles, watched.run())
-    # Counting what is kept looks at the far ends of inequalities too: they are consulted.
-    _ = add_set.size
-    return add_set, watched.write_set(add_set.found)
-
-
-class Watched(Clausal):
-    """A run that remembers whose merge class was not that of A in some round."""
-
-    def __init__(self, *state: Any) -> None:
-        super().__init__(*state)
-        self._reclassed = np.zeros(0, np.bool_)
-
-    def _recount(self) -> None:
-        super()._recount()
-        if self.calculus.space.m_type:
-            found = reclassed(self.graph, self.counts)
-            found[: len(self._reclassed)] |= self._reclassed
-            self._reclassed = found
-
-    def write_set(self, found: Found) -> Bools:
-        """By number: whether it is in changed, as the module says."""
-        graph = self.graph
-        flags = np.zeros(len(graph), np.bool_)
-        flags[: len(self._reclassed)] = self._reclassed
-        rep = graph.rep
-        flags |= graph.is_new()[rep]
-        flags |= graph.label[rep] != graph.old
-        seen = np.zeros(len(graph), np.bool_)
-        seen[found.seen] = True
-        flags |= seen[rep]
-        flags[graph.locate_nodes(counted_ends(self.calculus, graph.whole))] = True
-        return flags
-
-
-def reclassed(graph: Graph, counts: Counts) -> Bools:
-    """By number of ``graph``: whether its merge class in ``counts`` is not the one that it has in A."""
-    now = counts.classes(np.arange(len(graph)))[graph.rep]
-    group = graph.group
-    order = np.lexsort((group, now))
-    pairs = np.stack([now[order], group[order]], axis=1)
-    distinct_pairs = np.unique(pairs, axis=0) if len(pairs) else pairs
-    classes, groups_in = np.unique(distinct_pairs[:, 0], return_counts=True)
-    groups, classes_of = np.unique(distinct_pairs[:, 1], return_counts=True)
-    mixed = groups_in[np.searchsorted(classes, now)] > 1
-    torn = classes_of[np.searchsorted(groups, group)] > 1
-    found: Bools = mixed | torn
     return found

@@ -1,7 +1,9 @@
-"""One group of insertions under the criterion `model`, in one task: the patch of the engine `local`, and what it rested on.
+"""One group of insertions under the criterion `model` or `clausal`, in one task: the patch of the engine `local`, and what it
+rested on.
 
-*Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, modules decided on the
-way, and groups of which one read what the other wrote are patched again as one. The executors read N from the store.
+*Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, under `model` with
+modules decided on the way, and groups of which one read what the other wrote are patched again as one. The executors read N, or
+under `clausal` told and merge classes, from the store.
 
 * read_set(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
   changes there, it may send on.
@@ -12,14 +14,16 @@ way, and groups of which one read what the other wrote are patched again as one.
 **Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of
 the groups give.
 
-*Proof.* A patch (THEORY, "Inside", "Border rules" and "The loop") is a sequence of steps (closing, asking, widening), each a
-function of I, the plain and the refuted elements, all of which only grow. In the joint patch a group may have to wait, since
-coverage is looked at, and modules are asked, when nothing else changes anywhere; but a step that finds nothing to do finds
-nothing when it is repeated. So it is enough that a step sees at its elements what it sees when the group runs alone. told_N, the
-classes and the modules of the certificate are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so
-x is not in write_set(g): under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h)
-either. What is left are the rows of h at x, of which g reads:
-(i) messages along R(x, y): they arise under h as well, and would change x or y there, as in `jobs.spark.kernel`;
+*Proof.* A patch (THEORY, "Inside", "Border rules" and "The loop"; under `clausal` closing alone) is a sequence of steps
+(closing, asking, widening), each a function of I, the plain and the refuted elements, all of which only grow. In the joint
+patch a group may have to wait, since coverage is looked at, and modules are asked, when nothing else changes anywhere; but a
+step that finds nothing to do finds nothing when it is repeated. So it is enough that a step sees at its elements what it sees
+when the group runs alone. told_N, the merge classes and the modules of the certificate (under `clausal` told, the stored
+classes, none) are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in write_set(g):
+under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h) either. What is left
+are the rows of h at x, of which g reads:
+(i) messages along R(x, y): x and y have their labels of A under g, so what is sent is sent under h as well, where both are
+active, and would put its receiver into write_set(h), though g consults it;
 (ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
 write_set(h) then;
 (iii) what else is asserted of a pair about which g inserts something: it matters only if an axiom or a negative assertion
@@ -63,6 +67,15 @@ def patch(
     _ = add_set.size
     assert add_set.patch is not None
     return add_set, answers, write_set(add_set.patch)
+
+
+def plain_patch(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[LocalAddSet, Bools]:
+    """The same under `clausal`."""
+    whole, calculus = whole_of(kb, insertions, known, plan)
+    patch = kb.plain_patch(whole, calculus, plan.extra, all_around=True)
+    add_set = kb.add_set_on(calculus, whole, patch.found())
+    _ = add_set.size
+    return add_set, write_set(patch)
 
 
 def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:

@@ -1,9 +1,9 @@
 """What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY, "Irrelevant role assertions"
 and "Maintenance of the told sets").
 
-Told literals, equalities and merge classes of (A less the deletions) ∪ A⁺ differ from those of A only at elements that the
-closure of the clausal criterion, or the walk of delete and rederive, has looked at: a literal is sent only along a role
-assertion that was relevant until then, and those are followed. So the work grows with the batch and what it touches.
+Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only at elements that the patch onto N =
+told, or the walk of delete and rederive, has looked at: at its fixpoint told⁺ is told of A ∪ A⁺, if nothing clashes. Merge
+classes are counted again around these. So the work grows with the batch and what it touches.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abox_ops.clausal.columns import Clausal
+from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import FRESH, LessBase
+from abox_ops.elements.columns import flags
 from abox_ops.elements.partition import components, of_several
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index
@@ -75,29 +76,40 @@ def snapshot_delta(
     if stored.index.contradictory or (isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])):
         return None
     whole = after.whole(insertions)
-    closure = after.closure(whole)
-    if closure is None:
-        return None
-    found = closure.run()
-    if closure.calculus.table.clashes(found.labels).any():
+    told = after.told_patch(whole)
+    if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
     renews = patch is not None and patch.outside.is_guessed
-    return _Growth(stored.index, after.index, whole, closure, free, patch if renews else None).found()
+    return _Growth(stored.index, after.index, whole, told, free, patch if renews else None).found()
+
+
+def counted(index: Index, told: Patch) -> Counts:
+    """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or role assertions are not those
+    of A less the deletions, whose ``index`` has changed itself where it is detached."""
+    graph = told.graph
+    detached = unique(graph.elements_of(index.detached))
+    graph.expand(detached)
+    counts = Counts(told.calculus, graph)
+    reps = graph.reps()
+    changed = flags(len(graph), reps[graph.label[reps] != graph.old[reps]]) | graph.is_new()
+    changed[graph.rep[graph.edges["source"][graph.edges["inserted"]]]] = True
+    counts.of_batch(np.flatnonzero(changed), detached)
+    return counts
 
 
 class _Growth:
-    def __init__(self, old: Index, index: Index, whole: UnionView, closure: Clausal, free: Numbers, patch: Patch | None) -> None:
+    def __init__(self, old: Index, index: Index, whole: UnionView, told: Patch, free: Numbers, patch: Patch | None) -> None:
         self.patch = patch
-        self.old, self.index, self.whole, self.closure, self.free = old, index, whole, closure, free
-        self.graph = closure.graph
-        self.calculus = closure.calculus
+        self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
+        self.graph = told.graph
+        self.calculus = told.calculus
+        self.counts = counted(index, told)
         base = whole.base
         self.vanished = base.vanished if isinstance(base, LessBase) else _NONE
         self.gone = base.removed if isinstance(base, LessBase) else {}
 
     def found(self) -> SnapshotDelta:
         graph = self.graph
-        graph.expand(graph.elements_of(self.index.detached))
         added = {name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()}
         literals, added["data_assertions"]["literal"] = self._numbered(
             added["data_assertions"]["literal"], self.whole.batch.literals, self.free.literal
@@ -123,7 +135,7 @@ class _Growth:
         if renewal:
             added |= renewal.added
             removed |= renewal.removed
-        touched = self.closure.touched
+        touched = self.told.touched
         return SnapshotDelta(
             added,
             removed,
@@ -203,7 +215,7 @@ class _Growth:
         reps = graph.reps()
         if not self.calculus.space.m_type:
             return self._difference(self.old.merged.by_member, _NONE, _NONE, _NONE)
-        class_ = self.closure.counts.classes(reps)
+        class_ = self.counts.classes(reps)
         alive = ~is_in(self.name[reps], self.vanished)
         reps, class_ = reps[alive], class_[alive]
         least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)

@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
-from abox_ops.clausal.columns import Clausal
 from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import StoreBase
 from abox_ops.elements.columns import Graph, flags
@@ -30,6 +29,8 @@ from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import Label
 from abox_ops.local_add_set import LocalAddSet
+from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.modules.shapes import Shapes
 from jobs.spark.auditing import DrawnShapes, drawn
 from jobs.spark.building.files import joined, load, placed, run, save, slices
@@ -139,10 +140,11 @@ class _Survey:
     kept: int
 
 
-def _clausal(base: StoreBase, index: Index, roles: RoleBox) -> Clausal:
+def _told(base: StoreBase, index: Index, roles: RoleBox) -> OpenAssertions:
+    """A, read with told labels."""
     whole = alone(base)
     graph = Graph(whole, roles, index.equal, index.labels.of, index.merged)
-    return Clausal(index, index.calculus, graph, touched_by(whole, roles))
+    return OpenAssertions(index, index.calculus, graph, touched_by(whole, roles))
 
 
 def _survey(
@@ -151,11 +153,11 @@ def _survey(
     """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of more than a label) and their kept
     role assertions. ``labels``: asks for individuals alone with one of these instead."""
     base, index, roles = indexed.opened()
-    clausal = _clausal(base, index, roles)
-    graph, table = clausal.graph, index.calculus.table
+    told = _told(base, index, roles)
+    graph, table = told.graph, index.calculus.table
     seen = graph.locate(elements_of(base, ranges, i))
     graph.expand(seen)
-    clausal.counts = Counts(index.calculus, graph)
+    told.counts = Counts(index.calculus, graph)
     clash = table.clashes(graph.label[seen])
     rest = seen[~clash]
     source, role, target = graph.half_edges(flags(len(graph), rest))
@@ -164,8 +166,8 @@ def _survey(
     # Both ends ask in the direction that was asserted, so that they agree.
     turned = role % 2 == 1
     first, second = np.where(turned, target, source), np.where(turned, source, target)
-    keeps = clausal._relevant(first, role - turned, second) | clausal._seen(first, role - turned, second)
-    data = clausal._kept_data(rest)
+    keeps = told._relevant(first, role - turned, second) | told._seen(first, role - turned, second)
+    data = told._kept_data(rest)
     is_open = np.zeros(len(graph), np.bool_)
     is_open[source[keeps]] = True
     is_open[data["element"]] = True
@@ -304,18 +306,15 @@ def _modules(
     if not len(members):
         return _Modules([], Counter(), [])
     base, index, roles = indexed.opened()
-    clausal = _clausal(base, index, roles)
-    graph = clausal.graph
+    told = _told(base, index, roles)
+    graph = told.graph
     seen = graph.locate(np.sort(spread(members)))
     graph.expand(seen)
-    clausal.counts = Counts(index.calculus, graph)
-    seen = unique(seen)
-    clausal.active = flags(len(graph), seen)
-    found = clausal._result(seen, seen)
-    modules = LocalAddSet(index.calculus, index, graph.whole, roles, found).modules
+    told.counts = Counts(index.calculus, graph)
+    modules = LocalAddSet(index.calculus, index, graph.whole, roles, _kept(told, unique(seen))).modules
     tbox = index.calculus.tbox
     shapes: Shapes = kept("shapes", indexed.rules.build, lambda: Shapes(tbox, DataTheory(tbox.definitions, tbox.roles)))
-    told: dict[str, _Shape] = {}
+    known: dict[str, _Shape] = {}
     labels: Counter[Label] = Counter()
     named: list[tuple[str, ...]] = []
     for module in modules:
@@ -331,15 +330,30 @@ def _modules(
             if digest in wanted and len(named) < limit:
                 named.append(tuple(x for element in module.elements for x in element))
             continue
-        known = told.get(digest)
-        if known is None:
+        if digest not in known:
             path = Path(ranges.scratch) / "shapes" / f"{digest}-{i}"
             with placed(path) as temporary:
                 temporary.write_bytes(pickle.dumps(module.module))
-            told[digest] = _Shape(digest, 1, len(module.elements), str(path))
+            known[digest] = _Shape(digest, 1, len(module.elements), str(path))
         else:
-            told[digest] = known.more(1)
-    return _Modules(list(told.values()), labels, named)
+            known[digest] = known[digest].more(1)
+    return _Modules(list(known.values()), labels, named)
+
+
+def _kept(told: OpenAssertions, seen: Ints) -> Found:
+    """What the elements ``seen`` keep of A."""
+    graph, table = told.graph, told.calculus.table
+    clash = table.clashes(graph.label[seen])
+    rest = flags(len(graph), seen[~clash])
+    source, role, target = graph.half_edges(rest)
+    inside = rest[target] & (role % 2 == 0)
+    source, role, target = source[inside], role[inside], target[inside]
+    keeps = told._relevant(source, role, target) | told._seen(source, role, target)
+    edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
+    data = told._kept_data(seen[~clash])
+    visible = graph.label.copy()
+    visible[seen] = table.visible(graph.label[seen])
+    return Found(graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data)
 
 
 # --- deciding -------------------------------------------------------------------------------------

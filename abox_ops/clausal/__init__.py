@@ -1,1 +1,0 @@
-"""The clausal criterion (THEORY, "Irrelevant role assertions" and "The add set")."""
