@@ -100,4 +100,4 @@ class ClausalTBox:
         """Fs(T): the data properties that some clause or disjointness axiom can see, closed downwards under ⊑*."""
         seen = {a.property for a in self.atoms if isinstance(a, DataAtLeast | DataAtMost)}
         seen |= {p for pair in self.roles.disjoint_data for p in pair}
-        return frozenset(q for p in seen for q in self.roles.data_subproperties(p))
+        return self.roles.data_below(seen)

@@ -90,6 +90,10 @@ class RoleBox:
     def data_subproperties(self, property: str) -> frozenset[str]:
         return self._data_subproperties.get(property) or frozenset((property,))
 
+    def data_below(self, properties: Iterable[str]) -> frozenset[str]:
+        """All data properties below one of ``properties``, these included."""
+        return frozenset(q for p in properties for q in self.data_subproperties(p))
+
 
 def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
     """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one set."""

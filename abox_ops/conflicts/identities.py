@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from abox_ops.counting.reference import below_role
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import CompiledClause, LabelSpace
 from shiq.clause import ClausalTBox
@@ -71,7 +70,7 @@ def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[
     centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
     cluster = dict.fromkeys(part_of, "")
     for clause in (c for c in space.m_type if c.n == 1):
-        below = below_role(space, clause)
+        below = space.below(clause)
         first: dict[str, tuple[str, Assertion]] = {}
         in_force = {centre for centre in centres if _in_force(clause, add_set.label(centre))}
         for role, centre, individual, assertion in _half_edges(part_of, about):

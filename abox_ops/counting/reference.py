@@ -92,7 +92,7 @@ class Counting:
     ) -> None:
         self.space, self.graph, self.label, self.needs, self.fine = space, graph, label, needs, fine
         self._unmet: dict[str, tuple[AtLeast, ...]] = {}
-        self._below = {c.index: below_role(space, c) for c in space.m_type}
+        self._below = {c.index: space.below(c) for c in space.m_type}
         self._could_take = {
             c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]] for c in space.m_type
         }
@@ -221,11 +221,3 @@ class Counts(Counting):
             mine.absorb(theirs)
         self._counts[name] = larger
         queue.append(name)
-
-
-def below_role(space: LabelSpace, clause: CompiledClause) -> frozenset[Role]:
-    """The roles below S, of an m-type ``clause`` with ≤n S.C."""
-    role = space.tbox.clauses[clause.index].role
-    if role is None:
-        raise TypeError(clause)
-    return space.tbox.roles.subroles(role)

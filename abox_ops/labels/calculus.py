@@ -117,6 +117,12 @@ class LabelSpace:
             found = self._clauses_of[above] = tuple(sorted(found, key=lambda c: c.index))
         return found
 
+    def below(self, clause: CompiledClause) -> frozenset[Role]:
+        """The roles below S, of an m-type ``clause`` with ≤n S.C."""
+        role = self.tbox.clauses[clause.index].role
+        assert role is not None
+        return self.tbox.roles.subroles(role)
+
     def close(self, label: Label) -> Label:
         """The closure of ``label`` under unit propagation with local clauses.
 

@@ -71,10 +71,8 @@ class Calculus:
         return known[1][role]
 
     def below(self, clause: CompiledClause) -> frozenset[Role]:
-        """The roles below the role of ``clause``."""
-        role = self.tbox.clauses[clause.index].role
-        assert role is not None
-        return self.tbox.roles.subroles(role)
+        """See `LabelSpace.below`."""
+        return self.space.below(clause)
 
     def literal(self, iri: str, positive: bool) -> int:
         """The label that holds one (negated) name."""
@@ -140,15 +138,13 @@ class Calculus:
     @cached_property
     def bounded_properties(self) -> frozenset[str]:
         """Data properties below one that some ≤n restricts."""
-        below = self.tbox.roles.data_subproperties
-        return frozenset(q for atom in self.tbox.atoms if isinstance(atom, DataAtMost) for q in below(atom.property))
+        return self.tbox.roles.data_below(atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost))
 
     @cached_property
     def counted_properties(self) -> frozenset[str]:
         """Data properties below one that some ≤n with n ≥ 1 restricts."""
-        below = self.tbox.roles.data_subproperties
         atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
-        return frozenset(q for atom in atoms for q in below(atom.property))
+        return self.tbox.roles.data_below(atom.property for atom in atoms)
 
     @cached_property
     def data_bits(self) -> int:
@@ -183,14 +179,13 @@ class Calculus:
     def _tells_strings_apart(self) -> frozenset[str]:
         """The data properties with a ≤n f.D on them that not all strings are told alike by: neither D, nor what it is the
         complement of, is a datatype that has all of them or none."""
-        below = self.tbox.roles.data_subproperties
         found: set[str] = set()
         for atom in self.tbox.atoms:
             if isinstance(atom, DataAtMost):
                 range_ = atom.range.operand if isinstance(atom.range, owl.DataComplementOf) else atom.range
                 if not isinstance(range_, owl.Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
-                    found |= below(atom.property)
-        return frozenset(found)
+                    found.add(atom.property)
+        return self.tbox.roles.data_below(found)
 
     def ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
         """Which literals denote nothing."""

@@ -34,7 +34,7 @@ class DataView:
                     self._at_most.setdefault(p, []).append((i, atom))
             elif isinstance(atom, DataAtLeast):
                 self._at_least.setdefault(atom.property, []).append((i, atom))
-        self.disjoint = {q for pair in tbox.roles.disjoint_data for p in pair for q in below(p)}
+        self.disjoint = tbox.roles.data_below(p for pair in tbox.roles.disjoint_data for p in pair)
         self._clauses_with: dict[int, list[tuple[int, int]]] = {}
         for c in self.space.compiled:
             mask = c.head & self.space.data_mask

@@ -50,8 +50,7 @@ class OpenAssertions:
         roles = calculus.tbox.roles
         self.axiom_roles = seen_roles(roles)
         self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
-        properties = index.negated_properties | touched.negated_properties
-        self.negated_properties = frozenset(q for p in properties for q in roles.data_subproperties(p))
+        self.negated_properties = roles.data_below(index.negated_properties | touched.negated_properties)
         self.pulled_in = PulledInReasons()
         self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)

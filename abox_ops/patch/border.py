@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from abox_ops.counting.reference import Counting, Counts, below_role
+from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from abox_ops.labels.needs import Needs
@@ -119,12 +119,12 @@ class Border:
 
     def _is_apart(self, clause: CompiledClause, a: str, b: str) -> bool:
         """(neq) a is certified unequal to every other S-neighbour of b that may be C."""
-        below = below_role(self.space, clause)
+        below = self.space.below(clause)
         others = {y for r, y in self.whole.neighbours(b) if r in below and y != a and not clause.branch_body & self.label(y)[1]}
         return all(y not in self.changed and self.outside.are_different(a, y) for y in others)
 
     def _below(self, clause: CompiledClause, b: str) -> Iterator[AtLeast]:
-        below = below_role(self.space, clause)
+        below = self.space.below(clause)
         return (need for need in self.needs.needed(self.label(b)) if need.role in below)
 
     def _is_served(self, need: AtLeast, a: str, b: str) -> bool:

@@ -140,7 +140,7 @@ def everything(index: Index, calculus: Calculus, graph: Graph, touched: Touched)
     graph.label[seen] = asserted_labels(calculus, graph, seen)
     source, role, target = graph.half_edges()
     properties = index.negated_properties | touched.negated_properties
-    features = calculus.tbox.data_properties | {q for p in properties for q in calculus.tbox.roles.data_subproperties(p)}
+    features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
     return _found(calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features)
 
 

@@ -92,7 +92,7 @@ class Definition7:
         return cls(
             seen_roles(roles) | below(negated_roles, roles) | m_part(tbox),
             {role: tuple(x for x in tbox.universals if x.role in roles.superroles(role)) for role in u_part(tbox)},
-            frozenset(tbox.features | {q for p in negated_properties for q in roles.data_subproperties(p)}),
+            tbox.features | roles.data_below(negated_properties),
             clauses.atom_ids,
         )
 

@@ -74,7 +74,7 @@ def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inser
     elements = set(whole.names())
     edges = {(role, a, b) for a in elements for role, b in whole.neighbours(a)}
     negated = {p for table in whole.negative_data.values() for p, _ in table}
-    features = tbox.data_properties | {q for p in negated for q in tbox.roles.data_subproperties(p)}
+    features = tbox.data_properties | tbox.roles.data_below(negated)
     return _closure(theory, whole, inserted, elements, edges, features, frozenset())
 
 
