@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from abox_ops.counting.reference import _Count
 from abox_ops.elements.quotient import Partition
+from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.patch.reference import Patch
+from jobs.evaluation.insertions import random_batch, read_triples
+from shiq.abox import abox_of
+from shiq.rdf import read_assertions, read_ontology
 from shiq.roles import Role
 from tests.test_golden import check, expected
 
@@ -46,3 +51,25 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert expected(name)["verdict"] == check(name, "clausal", "memory", "own").verdict.value == "inconsistent"
     monkeypatch.setattr(*PLANTED[name])
     assert check(name, "clausal", "memory", "own").verdict.value != "inconsistent"
+
+
+# --- how much is kept -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "ontology", "most"),
+    [
+        ("lubm/L1.nt.gz", "lubm/univ-bench.owl", 4633),
+        pytest.param("uobm/U1.nt.gz", "uobm/univ-bench-dl.owl", 88782, marks=pytest.mark.slow),
+    ],
+)
+def test_no_more_is_kept_than_by_a_closure_of_its_own(
+    data_path: Path, tmp_path: Path, data: str, ontology: str, most: int
+) -> None:
+    """``most``: what the closure kept that `clausal` was before it was a patch; 1 % more are allowed."""
+    tbox = read_ontology([data_path / ontology]).tbox
+    triples = read_triples(data_path / data)
+    batch = tmp_path / "batch.nt"
+    batch.write_text("\n".join(random_batch(triples, len(triples) // 20, 7)) + "\n")
+    base, insertions = (read_assertions([path], tbox.signature).abox for path in (data_path / data, batch))
+    assert LocalKnowledgeBase.build(tbox, base).add_set(insertions, abox_of([])).size <= most * 1.01
