@@ -78,7 +78,8 @@ class _Stage:
             return False
         live = self.cache[key]
         live[label] = joined_with(live.get(label, []), start, end)
-        return any(_meet(live, others, start, end) for others in partners)
+        # Each conjunction is an operation of its own, and says what it finds.
+        return sum(_meet(live, others, start, end) for others in partners) > 0
 
 
 def _meet(live: Mapping[str, Live], others: Sequence[str], start: int, end: int) -> bool:
