@@ -25,7 +25,8 @@ from jobs.evaluation.evaluate.plots import STYLE as PLOTS
 from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
 from jobs.evaluation.evaluate.process import MeterReading, metered
 from jobs.evaluation.evaluate.record import Run, problems, runs_of
-from jobs.evaluation.evaluate.run import Settings, evaluate
+from jobs.evaluation.evaluate.run import evaluate
+from jobs.evaluation.evaluate.settings import Settings
 from jobs.evaluation.insertions import random_batch, read_triples, slice_bounds
 from jobs.evaluation.peers import install
 from jobs.evaluation.peers.documents import assertion, write_document

@@ -40,7 +40,7 @@ def evaluate(
 ) -> int:
     """Measure checks on benchmark data: how much they look at, how long they take, and other reasoners beside them."""
     from jobs.evaluation.evaluate.command import run_command
-    from jobs.evaluation.evaluate.run import settings_of
+    from jobs.evaluation.evaluate.settings import settings_of
 
     progress = ProgressLine(level(quiet, verbose))
     try:

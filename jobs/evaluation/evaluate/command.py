@@ -13,7 +13,8 @@ from typing import Any
 
 from jobs.evaluation.evaluate.page import page
 from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of, what_users_get
-from jobs.evaluation.evaluate.run import Progress, Settings, evaluate
+from jobs.evaluation.evaluate.run import Progress, evaluate
+from jobs.evaluation.evaluate.settings import Settings
 from jobs.files import write_whole
 from shiq.errors import InputError
 

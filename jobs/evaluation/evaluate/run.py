@@ -8,7 +8,6 @@ again on the same base, unless it crashed at the batch only.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -21,25 +20,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from abox_ops.engine import CRITERIA, MODEL
 from jobs.checking.options import AUTO
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import BatchFile, Dataset
 from jobs.evaluation.evaluate.process import MeterReading, metered, own_path
 from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
+from jobs.evaluation.evaluate.settings import MEMORY_ASSERTIONS, Settings
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import PeerQuestion, command, told
-from shiq.check import ENGINES
 from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
-from shiq.reasoner.limits import check_heap
-
-#: Engines that are evaluated unless others are named, as far as they exist.
-DEFAULT_ENGINES = ("local", "memory", "spark")
-#: Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt by every process.
-MEMORY_ASSERTIONS = 200_000
 
 #: The share of a run's limit after which deciding gives up, so that A_add is known even where deciding takes too long.
 DECIDING_SHARE = 0.25
@@ -47,63 +39,6 @@ DECIDING_SHARE = 0.25
 #: Called with what is being done, runs done, and runs in all as far as they are known.
 Progress = Callable[[str, int, int], None]
 Save = Callable[[dict[str, Any]], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how many of the data's own slices;
-    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that count; () for all."""
-
-    family: str
-    universities: tuple[int, ...] = (1,)
-    data: Path | None = None
-    peers: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = (AUTO, "clausal", "definition7", "none")
-    engines: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    batches: tuple[str, ...] = ()
-    reasoner: str = "auto"
-    seed: int = 1
-    slices: int = 2
-    limit: float = 300.0
-    heap: str = "4g"
-    work: Path | None = None
-
-    def __post_init__(self) -> None:
-        for given, known, what in (
-            ((self.family,), data.FAMILIES, "data set"),
-            (self.criteria, (AUTO, MODEL, *CRITERIA), "criterion"),
-            (self.peers, PEERS, "peer"),
-            (self.engines, ENGINES, "engine"),
-        ):
-            for name in given:
-                if name not in known:
-                    near = difflib.get_close_matches(name, list(known), 1, 0)
-                    raise UsageError(f"unknown {what} {name!r}", f"Did you mean {near[0]!r}? Known: {', '.join(known)}.")
-        if not self.universities or min(self.universities) < 1:
-            raise UsageError("universities are numbers from 1", "Write 1, or 1,5.")
-        for pattern in (*self.variants, *self.batches):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise UsageError(f"not a regular expression: {pattern!r} ({error})", "Write a part of a name.") from None
-        check_heap(self.heap)
-
-    @property
-    def used_engines(self) -> tuple[str, ...]:
-        return self.engines or tuple(name for name in DEFAULT_ENGINES if name in ENGINES)
-
-
-def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Settings from the command line's options, whose lists are words with commas between them. Raises UsageError."""
-    values = dict(options)
-    for name in ("peers", "criteria", "engines"):
-        values[name] = tuple(word.strip() for word in values[name].split(",") if word.strip())
-    try:
-        values["universities"] = tuple(int(word) for word in values["universities"].split(","))
-    except ValueError:
-        raise UsageError(f"not numbers of universities: {values['universities']!r}", "Write 1, or 1,5.") from None
-    return Settings(**values)
 
 
 @dataclass
