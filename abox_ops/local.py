@@ -34,7 +34,6 @@ from abox_ops.patch.certificate_columns import Certified, certified, of_told
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
-from abox_ops.published.columns import Published, everything
 from shiq.abox import ABox
 from shiq.columns.arrays import Columns, Ints, array_table, contained, unique
 from shiq.columns.names import Names
@@ -254,6 +253,9 @@ class LocalKnowledgeBase:
         simplified = self._simplified_with(whole)
         touched = touched_by(whole, self.roles)
         calculus = self._calculus(simplified, criterion, whole.names)
+        # Loaded where it is asked for.
+        from abox_ops.published.columns import Published, everything
+
         graph = Graph(whole, self.roles, index.same, _no_labels)
         if criterion == "definition7":
             old = Graph(alone(self.base), self.roles, index.same, _no_labels)

@@ -20,8 +20,8 @@ import jobs.store.write
 from jobs.checking import certifying, deciding, options
 from jobs.checking.deciding import OpenedDecider
 from jobs.checking.options import Clock, Options
-from jobs.store import certify, open_store
-from jobs.store.upkeep import write_store
+from jobs.store import open_store
+from jobs.store.upkeep import certify, write_store
 from shiq.abox import abox_of
 from shiq.check import certify_store, index
 from shiq.check import open_store as open_session

@@ -75,7 +75,7 @@ HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
 # what is run in a process of its own.
 BY_NAME = {
     "jobs.checking.options": ("jobs.spark", "jobs.graphframes", "jobs.store.upkeep"),
-    "jobs.store.upkeep": ("jobs.store.abox",),
+    "jobs.store.upkeep": ("jobs.store.abox", "jobs.store.write"),
     "shiq.__main__": ("jobs.cli",),
     "jobs.cli": ("jobs.commands",),
     "jobs.commands.stream": ("jobs.commands.stream",),

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.store import Certificate, Store, blocks, certify, open_store, tbox_hash
+from jobs.store import Certificate, Store, blocks, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.files import DataFile
@@ -27,7 +27,7 @@ from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ALWAYS, ROW_GROUP
 from jobs.store.upkeep import build as building
-from jobs.store.upkeep import commit, compact, tables, write_store
+from jobs.store.upkeep import certify, commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
 from shiq.columns.hashes import term_hash
 from shiq.errors import StoreError

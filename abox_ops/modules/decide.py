@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from abox_ops.labels.calculus import LabelSpace
-from abox_ops.modules.audit import STOPPED, Audit
 from abox_ops.modules.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
+
+if TYPE_CHECKING:
+    from abox_ops.modules.audit import Audit
 
 
 @dataclass
@@ -69,6 +72,9 @@ class Decider:
             self.audit.examine(tbox, drawn, timeout)
             if not self.audit.disagreements:
                 return answers
+        # Loaded where there is an audit.
+        from abox_ops.modules.audit import STOPPED
+
         return [Answer(Verdict.UNDETERMINED, STOPPED)] * len(part)
 
     def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.engine import KnowledgeBase
-from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
 from jobs.checking.options import Clock, Options
 from shiq.abox import ABox
@@ -16,7 +15,10 @@ from shiq.model import Assertion, TBox
 from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
 from shiq.result import PulledIn, UndecidedModule
 from shiq.verdict import Leftover, Verdict
-from simplify.locality import Reach
+
+if TYPE_CHECKING:
+    from abox_ops.modules.audit import Audit
+    from simplify.locality import Reach
 
 
 @dataclass(frozen=True)

@@ -15,26 +15,19 @@ from collections import Counter
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.checking.answer import in_time
 from jobs.checking.base import agreed
-from jobs.checking.certifying import (
-    Repair,
-    certificate_of,
-    certified,
-    certify_base,
-    index_far,
-    own_reading,
-    prepare_and_certify,
-    read_again,
-)
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
 from jobs.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, settings_of
 from jobs.checking.session import Session
 from shiq.aside import Aside, told_aside
 from shiq.result import Result
+
+if TYPE_CHECKING:
+    from jobs.checking.certifying import Repair
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
 
@@ -61,6 +54,9 @@ def check_insertions(
     options = Options(**settings_of(settings))
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
+    # Loaded where something is certified: most checks are of a store.
+    from jobs.checking.certifying import certified
+
     with OpenedDecider(options) as asked:
         clock = Clock()
 
@@ -76,6 +72,8 @@ def check_insertions(
 
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
     """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
+    from jobs.checking.certifying import certify_base
+
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
         clock = Clock()
@@ -99,6 +97,8 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
 
     Raises `StoreError` if the store was changed meanwhile.
     """
+    from jobs.checking.certifying import certificate_of, own_reading, prepare_and_certify, read_again
+
     options = Options(**settings_of(settings))
     keeper, path = load(STORE), Path(store)
     with OpenedDecider(options) as asked:
@@ -145,6 +145,8 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
     `check_insertions`."""
+    from jobs.checking.certifying import certificate_of, index_far, prepare_and_certify
+
     options = Options(**settings_of(settings))
     if options.engine in BUILDERS:
         return index_far(tbox, abox, Path(store), options, repair)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
-from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from jobs.checking.answer import refuted_result, result_of, time_over
@@ -243,6 +242,9 @@ def new_decider(options: Options) -> Decider:
     reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
         return Decider(reasoner, options.progress)
+    # Loaded where it is asked for.
+    from abox_ops.modules.audit import Audit
+
     by_hermit = partial(create, "hermit", heap=options.heap)
     by_own = partial(create, "own")
     seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}

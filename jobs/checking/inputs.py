@@ -26,7 +26,6 @@ from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
-from simplify.locality import names_of
 
 #: The kind of what SHIQ(D) cannot say.
 OUTSIDE = "outside-shiq"
@@ -123,6 +122,9 @@ def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
 
 def vocabulary_of(abox: ABox) -> frozenset[str]:
     """The classes and properties that ``abox`` speaks of."""
+    # Loaded where something is outside SHIQ(D).
+    from simplify.locality import names_of
+
     return frozenset((*abox.classes, *abox.object_properties, *abox.data_properties, *names_of(abox.complex)))
 
 

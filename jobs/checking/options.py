@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
-from jobs.known import read_known
 from shiq.abox import ABox
 from shiq.errors import UsageError
 from shiq.known import KnownLeftovers
@@ -128,6 +127,9 @@ def known_of(value: KnownLeftovers | str | Path | None) -> KnownLeftovers:
     """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
     if value is None or isinstance(value, KnownLeftovers):
         return value or KnownLeftovers()
+    # Loaded where there is a file of them.
+    from jobs.known import read_known
+
     return read_known(Path(value))
 
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import KnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
-from jobs.checking.certifying import certificate_of
 from jobs.checking.deciding import (
     answered_outside,
     check_batch,
@@ -33,7 +32,9 @@ from shiq.model import TBox
 from shiq.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
-from simplify.locality import Reach
+
+if TYPE_CHECKING:
+    from simplify.locality import Reach
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
@@ -157,6 +158,9 @@ class Session:
         asides: Collection[Aside],
         named: Callable[[str], str],
     ) -> Result:
+        # Loaded where a batch is committed.
+        from jobs.checking.certifying import certificate_of
+
         store = load(STORE)
         left_out = Spool(
             replace(x, source=named(x.source), message=named(x.message)) for x in of_data(chain.from_iterable(batch.left_out))

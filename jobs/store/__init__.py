@@ -7,6 +7,5 @@ from __future__ import annotations
 
 from jobs.store.manifest import Certificate, tbox_hash
 from jobs.store.read import Store, open_store, status
-from jobs.store.write import certify
 
-__all__ = ["Certificate", "Store", "certify", "open_store", "status", "tbox_hash"]
+__all__ = ["Certificate", "Store", "open_store", "status", "tbox_hash"]

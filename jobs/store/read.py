@@ -28,7 +28,6 @@ from shiq.columns.rows import DIFFERENT, SAME
 from shiq.errors import StoreError
 from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
-from simplify.locality import names_of
 
 
 def open_store(path: Path, snapshot: int | None = None) -> Store:
@@ -284,6 +283,9 @@ class Store:
         """The classes and properties that A speaks of, those of assertions that were deleted since perhaps among them. Cost: the
         names, and where there are complex assertions, those."""
         if self._vocabulary is None:
+            # Loaded where something is outside SHIQ(D).
+            from simplify.locality import names_of
+
             complex_ = names_of(complex_assertions(self.table("complex").all()).values())
             self._vocabulary = frozenset((*self.classes, *self.object_properties, *self.data_properties, *complex_))
         return self._vocabulary

@@ -19,17 +19,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jobs.store import Certificate, certify, open_store
+from jobs.store import Certificate, open_store
 from jobs.store.read import renewed
 
 if TYPE_CHECKING:
     from jobs.store.abox import stored_abox
     from jobs.store.upkeep.build import prepare, write_store
     from jobs.store.upkeep.commits import commit, compact
+    from jobs.store.write import certify
 
 __all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "renewed", "stored_abox", "write_store"]
 
 _HOMES = {
+    "certify": "jobs.store.write",
     "commit": "jobs.store.upkeep.commits",
     "compact": "jobs.store.upkeep.commits",
     "prepare": "jobs.store.upkeep.build",
