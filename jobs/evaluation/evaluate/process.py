@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jobs.evaluation.evaluate import meter as evaluate_meter
 from shiq.errors import OperationalError
@@ -66,6 +67,20 @@ def metered(command: Sequence[str], limit: float, folder: Path, environment: Map
         )
     found = json.loads(report.read_text(encoding="utf-8"))
     return MeterReading(out=_read(out), err=_read(err)[-_TAIL:], **found)
+
+
+def worked(
+    module: str, task: Mapping[str, Any], limit: float, folder: Path, environment: Mapping[str, str] | None = None
+) -> tuple[MeterReading, Any]:
+    """Runs a worker of ours, ``python -m module TASK.json ANSWER.json``: what it used, and its answer, None if it gave none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given, answer = folder / "task.json", folder / "answer.json"
+    answer.unlink(missing_ok=True)
+    given.write_text(json.dumps(task), encoding="utf-8")
+    program = [sys.executable, "-m", module, str(given), str(answer)]
+    used = metered(program, limit, folder, {**(environment or os.environ), "PYTHONPATH": own_path()})
+    is_answered = not used.expired and not used.code and answer.exists()
+    return used, json.loads(answer.read_text(encoding="utf-8")) if is_answered else None
 
 
 def _read(path: Path) -> str:

@@ -8,11 +8,8 @@ again on the same base, unless it crashed at the batch only.
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +21,7 @@ from jobs.checking.options import AUTO
 from jobs.evaluation.evaluate import data
 from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import BatchFile, Dataset
-from jobs.evaluation.evaluate.process import MeterReading, metered, own_path
+from jobs.evaluation.evaluate.process import MeterReading, metered, worked
 from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
 from jobs.evaluation.evaluate.settings import MEMORY_ASSERTIONS, Settings
 from jobs.evaluation.peers.documents import write_document
@@ -197,23 +194,13 @@ class _Evaluation:
         )
 
     def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[MeterReading, dict[str, Any] | None]:
-        folder = self.folder / "run"
-        folder.mkdir(parents=True, exist_ok=True)
-        given, answer = folder / "task.json", folder / "answer.json"
-        answer.unlink(missing_ok=True)
         settings = {
             "allow": list(dataset.allow),
             "timeout": self.settings.limit * DECIDING_SHARE,
             "heap": self.settings.heap,
             "reasoner": self.settings.reasoner,
         }
-        given.write_text(json.dumps({**settings, **task}), encoding="utf-8")
-        program = [sys.executable, "-m", "jobs.evaluation.evaluate.worker", str(given), str(answer)]
-        ran = metered(program, self.settings.limit, folder, {**os.environ, "PYTHONPATH": own_path()})
-        if ran.expired or ran.code or not answer.exists():
-            return ran, None
-        found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
-        return ran, found
+        return worked("jobs.evaluation.evaluate.worker", {**settings, **task}, self.settings.limit, self.folder / "run")
 
     # --- peers ----------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.evaluation.evaluate.process import MeterReading, metered, own_path
+from jobs.evaluation.evaluate.process import MeterReading, metered, own_path, worked
 from jobs.evaluation.generation import GenerationReport
 from jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from jobs.evaluation.lubm.tbox import lubm_tbox
@@ -181,24 +181,20 @@ class Bench:
 
     def session(self, store: Path, batches: Sequence[Path], *, single: bool, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Checks in one process with the store open (`tests.tools.bench.worker`): one entry for each batch."""
-        run = self.folder / "run"
-        run.mkdir(parents=True, exist_ok=True)
-        task, answer = run / "task.json", run / "answer.json"
-        answer.unlink(missing_ok=True)
         told = {"store": str(store), "batches": [str(batch) for batch in batches], "single": single, "allow": list(allow)}
-        task.write_text(json.dumps(told), encoding="utf-8")
-        used = self._ours(["tests.tools.bench.worker", str(task), str(answer)])
-        if used.expired or used.code or not answer.exists():
+        used, found = worked("tests.tools.bench.worker", told, self.settings.limit, self.folder / "run", self._environment())
+        if found is None:
             raise NotMeasured(f"a session was stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
-        found: list[dict[str, Any]] = json.loads(answer.read_text(encoding="utf-8"))
-        return found
+        return found  # type: ignore[no-any-return]
 
     def _ours(self, arguments: Sequence[str]) -> MeterReading:
+        program = [sys.executable, "-m", *arguments]
+        return metered(program, self.settings.limit, self.folder / "run", {**self._environment(), "PYTHONPATH": own_path()})
+
+    def _environment(self) -> dict[str, str]:
         # As where shiq is installed: its modules are compiled once, not by each process.
         compiled = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        command = [sys.executable, "-m", *arguments]
-        return metered(command, self.settings.limit, self.folder / "run", {**environment, **compiled, "PYTHONPATH": own_path()})
+        return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **compiled}
 
     def peer(self, name: str, tbox: Path, abox: Path, batch: Path | None) -> Asked:
         """A peer asked about base and batch (None: the base alone, for a peer that reads one document).
