@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 
 import pytest
@@ -11,6 +12,7 @@ from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.held import HeldModules, modules_of
 from abox_ops.told.small import told_fixpoint
 from shiq.abox import ABox, abox_of, individuals_of
+from shiq.check import Options, certify, certify_store, check_insertions, index
 from shiq.clause import ClausalTBox
 from shiq.reasoner import create
 from shiq.verdict import Verdict
@@ -90,3 +92,11 @@ def test_modules_hold_what_a_check_asks(criterion: str) -> None:
             assert union.issuperset(module.inserted) and set(module.inserted) <= set(kb.insertions)
             tally["inserted"] += len(module.inserted)
     assert tally[True] > 5 and tally[False] > 5 and tally["inserted"] > 50
+
+
+def test_public_calls_show_their_settings() -> None:
+    settings = set(inspect.signature(Options).parameters)
+    for call in (check_insertions, certify, certify_store, index):
+        assert settings <= set(inspect.signature(call).parameters)
+    with pytest.raises(TypeError, match="enginee"):
+        certify([], enginee="local")

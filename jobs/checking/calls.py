@@ -21,7 +21,7 @@ from jobs.checking.answer import in_time
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
-from jobs.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, settings_of
+from jobs.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.aside import Aside, told_aside
 from shiq.result import Result
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
 
 
+@takes_settings
 def check_insertions(
     tbox: object,
     abox: object = None,
@@ -70,6 +71,7 @@ def check_insertions(
         return in_time(options, clock, check)
 
 
+@takes_settings
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
     """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
     from jobs.checking.certifying import certify_base
@@ -88,6 +90,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
         return in_time(options, clock, check)
 
 
+@takes_settings
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
     """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in one step.
 
@@ -141,6 +144,7 @@ def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     return Session(Path(path), snapshot)
 
 
+@takes_settings
 def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in

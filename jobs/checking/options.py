@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.abox import ABox
@@ -47,6 +48,9 @@ STORE = "jobs.store.upkeep"
 
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
+
+#: A public call.
+Call = TypeVar("Call", bound=Callable[..., object])
 
 #: Seconds for explaining conflicts, unless others are asked for.
 EXPLAIN_SECONDS = 30.0
@@ -115,6 +119,15 @@ class Options:
             )
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
+
+
+def takes_settings(call: Call) -> Call:
+    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature that `help` and editors show."""
+    shown = inspect.signature(call)
+    own = [one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(Options).parameters.values()]
+    call.__signature__ = shown.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
+    return call
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
