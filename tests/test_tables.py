@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,7 +19,9 @@ from shiq.check import index
 from shiq.errors import InputError, UsageError
 from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, Signature, TBox
 from shiq.rdf import read_assertions
+from shiq.rdf.ranges import table_ranges
 from shiq.reading import Reading
+from shiq.sources import TableSource, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,6 +184,32 @@ def test_a_folder_and_a_column_that_say_different_things_are_refused(tmp_path: P
         else:
             with pytest.raises(InputError, match=f"b.parquet has a column {name!r} that says"):
                 read_assertions([tmp_path / str(i)], KNOWN)
+
+
+@pytest.mark.parametrize(("first", "second"), [("<urn:age>", "<urn:knows>"), (None, "<urn:knows>"), ("<urn:knows>", None)])
+def test_folders_that_say_different_things_of_a_column_are_refused(tmp_path: Path, first: str | None, second: str | None) -> None:
+    """Neither is passed over, on the driver or in ranges; one that says the same again, or says it of no column, is read."""
+    rows = pa.table({"s": ["<urn:ann>"], "o": ["<urn:tom>"]})
+
+    def inside(*values: str | None) -> Path:
+        root = tmp_path / str(len([*tmp_path.iterdir()]))
+        said = (f"p={'__HIVE_DEFAULT_PARTITION__' if value is None else quote(value, safe='')}" for value in values)
+        folder = root.joinpath(*said, "day=1", "day=2")
+        folder.mkdir(parents=True)
+        parquet(folder, "a.parquet", rows)
+        return root
+
+    assert len(read_assertions([inside("<urn:knows>", "<urn:knows>")], KNOWN).abox) == 1
+    bad = inside(first, second)
+    told = re.escape(
+        f"{next(bad.rglob('day=2'))} is in a folder that says {first!r} of the column 'p', and in one that says {second!r}"
+    )
+    with pytest.raises(InputError, match=told):
+        read_assertions([bad], KNOWN)
+    source = source_of(bad)
+    assert isinstance(source, TableSource)
+    with pytest.raises(InputError, match=told):
+        table_ranges(source, "a", 10)
 
 
 def test_a_table_does_not_lead_out_of_its_folder(tmp_path: Path) -> None:

@@ -277,9 +277,7 @@ def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
         elif not is_parquet(file):
             others.append(str(inside))
         else:
-            cut = [part.partition("=") for part in inside.parts[:-1]]
-            values = {name: _folder_value(value) for name, sign, value in cut if sign and name in COLUMNS}
-            found.append(TableFile(str(file), values))
+            found.append(TableFile(str(file), _folder_values(file.parent, inside.parts[:-1])))
     if others:
         more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
         raise InputError(
@@ -288,6 +286,18 @@ def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
             "Give it as a source of its own, outside of the folder, or give the Parquet files one by one; nothing was used.",
         )
     return found, passed_over
+
+
+def _folder_values(folder: Path, parts: Sequence[str]) -> dict[str, str | None]:
+    """What the folders ``parts`` say of columns. Raises: InputError where two of them say different things of one."""
+    values: dict[str, str | None] = {}
+    for name, sign, text in (part.partition("=") for part in parts):
+        if sign and name in COLUMNS and values.setdefault(name, value := _folder_value(text)) != value:
+            raise InputError(
+                f"{folder} is in a folder that says {values[name]!r} of the column {name!r}, and in one that says {value!r}",
+                "Move its files into a folder that says one of them; nothing of it was used.",
+            )
+    return values
 
 
 def _folder_value(text: str) -> str | None:
