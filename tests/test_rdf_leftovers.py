@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from shiq.check import check_insertions
 from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
+from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
+from shiq.rdf.judging import LEFT_OUT, Judging, Report, judge, left_out, moved
+from shiq.rdf.ranges import byte_ranges
 from shiq.reading import Reading
+from shiq.sources import FileSource, source_of
 from shiq.verdict import KINDS, Leftover, Verdict
 from tests.rdf_helpers import LINES_BEFORE, NS, PREFIXES, data, kinds, turtle, write
 
@@ -488,3 +493,35 @@ def test_top_and_bottom_properties_in_assertions(tmp_path: Path) -> None:
     reading = turtle(tmp_path, DECLARED + ":a owl:topObjectProperty :b . :a owl:bottomObjectProperty :b .")
     assert list(reading.abox) == [ClassAssertion(Class(OWL + "Nothing"), NS + "a")]
     assert dict(reading.ledger) == {"declaration": 5, "assertion": 2}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(seed: int, tmp_path: Path) -> None:
+    """Each line and triple as it stands, wherever the file is cut; of each part by line."""
+    dice = random.Random(seed)
+    kinds_of_lines = [
+        "<urn:i{0}> <urn:likes> <urn:i{0}> .",
+        "<urn:i{0}> <urn:likes> <urn:i{0}",
+        "<urn:i{0}> <urn:age> <urn:i{0}> <urn:graph> .",
+        "<urn:i{0}> <urn:age> <urn:i{0}> .",
+        '<urn:i{0}> <urn:likes> "{0}" .',
+        "<urn:i{0}> <urn:unknown> _:b{0} .",
+        f'<urn:i{{0}}> <urn:age> "{{0}}{"9" * 400}"^^<http://www.w3.org/2001/XMLSchema#date> .',
+    ]
+    file = tmp_path / "a.nq"
+    file.write_text("\n".join(dice.choice(kinds_of_lines).format(i) for i in range(dice.randrange(1, 40))))
+    known = Signature(object_properties=frozenset({"urn:likes"}), data_properties=frozenset({"urn:age"}))
+    source = source_of(file)
+    assert isinstance(source, FileSource)
+    before, found, judging = 0, [list[Leftover]() for _ in LEFT_OUT], Judging(known, aside=True)
+    for part in byte_ranges(source, "a0", dice.choice([40, 300, 10_000])):
+        parsed = part.parse()
+        bulk = judge(parsed, judging, Report(part.source, part.scope), most_aside=1)
+        for leftovers, some in zip(found, left_out(parsed, bulk)):
+            leftovers += (moved(leftover, before) for leftover in some)
+        before += parsed.lines
+    lines, triples, ill_typed = found
+    whole = read_assertions([file], known, scope="a")
+    assert sorted([*lines, *triples], key=repr) == sorted(whole.left_out, key=repr)
+    assert [x.text for x in ill_typed] == [" ".join(assertion_lines(a)) for a in whole.abox if "9999" in str(a)]
+    assert all([x.line for x in some] == sorted(x.line for x in some) for some in found)

@@ -9,6 +9,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +33,7 @@ from shiq.abox import ABox, abox_of
 from shiq.check import certify, index
 from shiq.check import open_store as open_session
 from shiq.errors import InputError, StoreError
+from shiq.left_out import of_data
 from shiq.model import (
     Assertion,
     Class,
@@ -50,6 +52,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.reasoner import create
 from shiq.verdict import Leftover, Verdict
+from tests.command_line import shiq
 from tests.tools.random_ontologies.kb import random_kb
 
 if TYPE_CHECKING:
@@ -171,7 +174,10 @@ def embedded(path: Path, ontology: Reading, sources: Sequence[object], *, comple
     prepared = prepare(ontology.tbox, given.abox)
     found = prepared.certified(decider.decide, lambda: False) if completes and len(given.abox) else None
     prepared = found[0] if found else prepared
-    store = write_store(path, ontology.tbox, given.abox, leftovers=leftovers, ontologies=ontology.ontologies, prepared=prepared)
+    left_out, names = of_data(given.left_out), ontology.ontologies
+    store = write_store(
+        path, ontology.tbox, given.abox, leftovers=leftovers, ontologies=names, left_out=left_out, prepared=prepared
+    )
     if found is None:
         return Embedded(store, given, None)
     modules = [m.module for m in found[1].modules]
@@ -192,6 +198,7 @@ def assert_equal(ours: Store, theirs: Store) -> None:
     assert ours.leftovers == theirs.leftovers
     assert ours.tbox == theirs.tbox
     assert dict(ours.manifest.facts) == dict(theirs.manifest.facts)
+    assert sorted(ours.left_out(), key=repr) == sorted(theirs.left_out(), key=repr)
     assert len(ours) == len(theirs)
 
 
@@ -423,6 +430,63 @@ def test_bad_lines_are_found_and_located(tmp_path: Path) -> None:
         lines_ = (gzip.decompress(data) if leftover.source.endswith("gz") else data).decode("utf-8-sig").split("\n")
         assert leftover.text in lines_[leftover.line - 1]
     assert sum("not a triple" in x.text for x in malformed) == 6
+
+
+@pytest.mark.parametrize("session", [Here(), HereTwice()], ids=["once", "twice"])
+def test_all_that_is_left_out_is_kept_however_much(session: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than a verdict tells, of one chunk and of several, where the chunks have to be judged again, and of what the driver
+    reads; by source and line, and nothing twice. Ill-typed literals have their places too."""
+    for name in ("rejects", "accounts", "judging"):
+        monkeypatch.setattr(f"shiq.rdf.{name}.MOST_SHOWN", 5)
+    monkeypatch.setattr("jobs.spark.building.chunks.MOST_SHOWN", 5)
+    broken = [f"<urn:broken{i}> <urn:owner> <urn:Cat" for i in range(40)]
+    resources = [f"<urn:i{i}> <urn:name> <urn:a{i}> ." for i in range(30)]
+    ill_typed = [f'<urn:i{i}> <urn:name> "x{i}"^^<http://www.w3.org/2001/XMLSchema#integer> .' for i in range(20)]
+    header = "<urn:o> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Ontology> ."
+    lines = [*broken, *resources, *ill_typed, header, "<urn:o> <urn:made> <urn:yesterday> ."]
+    random.Random(3).shuffle(lines)
+    plain, packed, turtle = tmp_path / "a.nt", tmp_path / "b.nt.gz", tmp_path / "c.ttl"
+    plain.write_text("\n".join(lines[:50]))
+    packed.write_bytes(gzip.compress("\n".join(lines[50:]).encode()))
+    turtle.write_text("".join(f"<urn:t{i}> <urn:name> <urn:a{i}> .\n" for i in range(9)))
+    ours, read = built(
+        cast("SparkSession", session),
+        tmp_path / "spark",
+        read_ontology([TBOX]),
+        [plain, packed, turtle],
+        BuildSettings(width=8, reasoner="own", chunk_bytes=900, aside=True),
+    )
+    assert len(read.read.chunks) > 5
+    assert ours.left_out_counts == ({"ill-typed": 20, "malformed": 79}, 0)
+    every = list(enumerate(lines[:50], 1)), list(enumerate(lines[50:], 1))
+
+    def of(wanted: Sequence[str]) -> list[tuple[str, int, str]]:
+        return [(str(file), i, line) for file, some in zip((plain, packed), every) for i, line in some if line in wanted]
+
+    by_driver = [(str(turtle), i, text) for i, text in enumerate(turtle.read_text().splitlines(), 1)]
+    found = [(x.source, x.line, x.text) for x in ours.left_out()]
+    assert found == [*of(broken), *of(resources), *of(ill_typed), *by_driver]
+
+
+@pytest.mark.spark
+def test_spark_keeps_the_broken_lines_that_the_embedded_builder_keeps(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"<urn:broken{i}>\t<urn:owner> <urn:Cat" for i in range(2500)]
+    lines += [f"<urn:i{i}> <urn:owner> <urn:i{i + 1}> ." for i in range(200)]
+    random.Random(5).shuffle(lines)
+    (tmp_path / "a.nt").write_text("\n".join(lines[:1900]))
+    (tmp_path / "b.nt.gz").write_bytes(gzip.compress("\n".join(lines[1900:]).encode()))
+    (tmp_path / "t.ofn").write_text("Ontology(Declaration(ObjectProperty(<urn:owner>)) FunctionalObjectProperty(<urn:owner>))")
+    monkeypatch.setattr("jobs.spark.building.indexing.BuildSettings", partial(BuildSettings, chunk_bytes=20_000))
+    printed = {}
+    for engine in ("spark", "local"):
+        asked = ("index", "--tbox", "t.ofn", "--store", engine, "a.nt", "b.nt.gz", "--allow", "malformed", "--reasoner", "own")
+        assert shiq(*asked, "-q", "--engine", engine, cwd=tmp_path).returncode == 0
+        told = shiq("status", "--store", engine, cwd=tmp_path).stdout
+        assert "in no check: 2,500 malformed (" in told and "only counted" not in told
+        printed[engine] = shiq("export", "--store", engine, "--aside", cwd=tmp_path).stdout
+    assert printed["spark"] == printed["local"] and printed["local"].count("\n") == 5000
 
 
 def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class Bulk:
     annotations: Flags  # rows that say nothing a model could see
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
+    ill_typed: list[int] = field(default_factory=list)  # data assertions that were set aside, see `shiq.rdf.ill_typed`
 
 
 def column(values: array[int]) -> npt.NDArray[Any]:

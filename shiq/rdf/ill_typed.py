@@ -12,12 +12,11 @@ from shiq.rdf.bulk import Bulk, column
 from shiq.rdf.triples import Triples
 
 
-def take_ill_typed(triples: Triples, bulk: Bulk) -> list[int]:
-    """Takes the data assertions out of ``bulk`` whose lexical form is none of their datatype; their rows."""
+def take_ill_typed(triples: Triples, bulk: Bulk) -> None:
+    """Sets the data assertions of ``bulk`` aside whose lexical form is none of their datatype."""
     theory = DataTheory()
     values = column(triples.object)[bulk.data]
     bad = [i for i in np.unique(values).tolist() if isinstance(theory.value(cast(Literal, triples.terms[i])), IllTyped)]
     gone = np.isin(values, np.array(bad, np.int64))
-    rows: list[int] = bulk.data[gone].tolist()
+    bulk.ill_typed = bulk.data[gone].tolist()
     bulk.data = bulk.data[~gone]
-    return rows

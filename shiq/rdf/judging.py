@@ -7,8 +7,9 @@ that are individuals too: these it tells, and whoever reads all ranges knows wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from shiq.errors import InputError
 from shiq.model import Signature
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
 from shiq.rdf.ill_typed import take_ill_typed
+from shiq.rdf.left_out import one_by_one
 from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.rejects import MOST_SHOWN
 from shiq.rdf.triples import Term, Triples
@@ -103,14 +105,31 @@ def judge(parsed: ParsedRange, judging: Judging, report: Report, *, most_aside: 
         individuals=lambda: judging.typed,
         counted=len(triples),
     )
-    report.leftovers, report.ledger = bulk.leftovers, bulk.ledger
+    report.leftovers, report.ledger = [*bulk.leftovers], bulk.ledger
     if judging.aside:
-        rows = take_ill_typed(triples, bulk)
-        shown = rows[:most_aside]
-        report.leftovers += [triples.leftover("ill-typed", "an ill-typed literal was set aside", row) for row in shown]
-        if more := len(rows) - len(shown):
+        take_ill_typed(triples, bulk)
+        shown = bulk.ill_typed[:most_aside]
+        report.leftovers += [_ill_typed(triples, row) for row in shown]
+        if more := len(bulk.ill_typed) - len(shown):
             report.leftovers.append(Leftover("ill-typed", "more ill-typed literals were set aside", report.source, count=more))
     return bulk
+
+
+def _ill_typed(triples: Triples, row: int) -> Leftover:
+    return triples.leftover("ill-typed", "an ill-typed literal was set aside", row)
+
+
+#: Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed assertions that are set aside.
+LEFT_OUT = ("lines", "triples", "ill-typed")
+
+
+def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
+    """Each line and triple of a judged range that is left out, as it stands, by the parts `LEFT_OUT`, by line. What is said with
+    a name that the TBox does not know is in A."""
+    triples = parsed.triples
+    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind != "undeclared"]
+    ill_typed = (found for row in bulk.ill_typed for found in one_by_one(triples, _ill_typed(triples, row)))
+    return iter(parsed.rejects.whole), merge(*groups, key=lambda leftover: leftover.line), ill_typed
 
 
 # --- all ranges -----------------------------------------------------------------------------------
@@ -131,15 +150,16 @@ def located(reports: Sequence[Report]) -> list[Report]:
     return [
         replace(
             report,
-            rejects=[_moved(leftover, first) for leftover in report.rejects],
-            leftovers=[_moved(leftover, first) for leftover in report.leftovers],
+            rejects=[moved(leftover, first) for leftover in report.rejects],
+            leftovers=[moved(leftover, first) for leftover in report.leftovers],
             rare=[(s, p, o, line + first, graph) for s, p, o, line, graph in report.rare],
         )
         for report, first in zip(reports, first_lines(reports))
     ]
 
 
-def _moved(leftover: Leftover, lines: int) -> Leftover:
+def moved(leftover: Leftover, lines: int) -> Leftover:
+    """A leftover of a range, ``lines`` of its source standing before that."""
     return replace(leftover, line=leftover.line + lines) if leftover.line and lines else leftover
 
 

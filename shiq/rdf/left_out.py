@@ -35,18 +35,23 @@ class LeftOut:
             elif id(leftover) in values:
                 yield replace(leftover, text=whole_text(values[id(leftover)]))
             else:
-                yield from self._rows(leftover)
-
-    def _rows(self, leftover: Leftover) -> Iterator[Leftover]:
-        rows = self.triples.told.get(leftover, ())
-        if len(rows) < 2:
-            yield replace(leftover, text=self._text(rows[0])) if rows else leftover
-            return
-        for row in rows:
-            source, line = self.triples.place(row)
-            key = self.triples.keys.get(row, "")
-            hint = f"row key {key}" if key else leftover.hint
-            yield replace(leftover, source=source, line=line, text=self._text(row), hint=hint, count=1)
+                yield from one_by_one(self.triples, leftover)
 
     def _text(self, row: int) -> str:
-        return self.triples.whole_text(row, self.triples.graph_of(row))
+        return _text(self.triples, row)
+
+
+def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
+    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its rows."""
+    rows = triples.told.get(leftover, ())
+    if not rows:
+        yield leftover
+    for row in rows:
+        source, line = triples.place(row)
+        key = triples.keys.get(row, "")
+        hint, count = f"row key {key}" if key else leftover.hint, leftover.count if len(rows) == 1 else 1
+        yield replace(leftover, source=source, line=line, text=_text(triples, row), hint=hint, count=count)
+
+
+def _text(triples: Triples, row: int) -> str:
+    return triples.whole_text(row, triples.graph_of(row))

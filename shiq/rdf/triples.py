@@ -29,7 +29,7 @@ class Triples:
 
     ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
     row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
-    rows. ``told``: the rows that leftovers stand for, where these are several, or too long to be shown."""
+    rows. ``told``: the rows that leftovers stand for, where these are several, or more than what is shown."""
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Triples:
         made = Leftover(kind, message, source, line, self.text(row), hint, count, items=items)
         if len(rows) > 1:
             self.told.setdefault(made, []).extend(rows)
-        elif len(made.text) == LONGEST_TEXT:
+        elif len(made.text) == LONGEST_TEXT or row in self.keys or self.graph_of(row):
             self.told[made] = [row]
         return made
 

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,6 @@ from shiq.columns.arrays import Columns, array_table
 from shiq.columns.names import Names
 from shiq.columns.rows import DIFFERENT, SAME, both_ends, complex_rows
 from shiq.errors import OperationalError
-from shiq.left_out import of_summaries
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model_json import encode
 from shiq.reading import Reading
@@ -273,7 +273,7 @@ class _Build:
             leftovers=left_over,
             certificate=certificate,
             asides=self.asides,
-            left_out=of_summaries(found.leftovers),
+            left_out=chain.from_iterable(found.left_out),
         ).close()
         stages.begin("")
         return built

@@ -21,6 +21,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.files import placed, run, save
+from jobs.spark.building.left_out import keep
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, abox_of
 from shiq.abox_parts import without
@@ -28,7 +29,7 @@ from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.model import Assertion
 from shiq.rdf.assemble import build_abox
-from shiq.rdf.judging import Judging, Report, judge, survey
+from shiq.rdf.judging import Judging, Report, judge, left_out, survey
 from shiq.rdf.lines import LONGEST_LINE
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
 from shiq.rdf.rejects import MOST_SHOWN
@@ -44,12 +45,14 @@ SAMPLES = 200
 
 @dataclass
 class Summary:
-    """What the driver is told of the assertions of a chunk: names by kind, how many terms and assertions, some of the terms."""
+    """What the driver is told of the assertions of a chunk: names by kind, how many terms and assertions, some of the terms;
+    ``left_out``: the parts that there are of what became none."""
 
     names: dict[int, list[str]] = field(default_factory=dict)
     terms: int = 0
     assertions: int = 0
     samples: list[str] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
 
 
 # --- cutting --------------------------------------------------------------------------------------
@@ -113,8 +116,8 @@ def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
 
 
 def read_chunk(chunk: tuple[int, Range], judging: Judging, root: str, gone: Collection[Assertion] = ()) -> tuple[Report, Summary]:
-    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and tells what the driver has to know
-    of it."""
+    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what is left out, and tells what
+    the driver has to know of it."""
     number, part = chunk
     report = Report(part.source, part.scope, number)
     try:
@@ -125,7 +128,8 @@ def read_chunk(chunk: tuple[int, Range], judging: Judging, root: str, gone: Coll
     survey(parsed, judging, report)
     bulk = judge(parsed, judging, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
-    return report, leave(less(abox, gone), folder_of(Path(root), number))
+    folder = folder_of(Path(root), number)
+    return report, replace(leave(less(abox, gone), folder), left_out=keep(left_out(parsed, bulk), folder))
 
 
 def less(abox: ABox, gone: Collection[Assertion]) -> ABox:

@@ -8,8 +8,8 @@ are judged again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,14 +18,27 @@ from pyspark.sql import SparkSession
 from jobs.checking.inputs import without_ill_typed
 from jobs.spark.building.chunks import Summary, cut, folder_of, leave, less, read_chunk
 from jobs.spark.building.files import run
+from jobs.spark.building.left_out import LeftOutFiles
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
 from shiq.errors import InputError
+from shiq.left_out import Spool, of_data
 from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.headers import document_iris
-from shiq.rdf.judging import Judging, Report, entities_of, is_of_unknown_property, located, merged, refuse_no_triples, rejects_of
+from shiq.rdf.judging import (
+    LEFT_OUT,
+    Judging,
+    Report,
+    entities_of,
+    first_lines,
+    is_of_unknown_property,
+    located,
+    merged,
+    refuse_no_triples,
+    rejects_of,
+)
 from shiq.rdf.load import LoadedSources
 from shiq.rdf.ranges import is_cut
 from shiq.rdf.reader import _own, _Reader
@@ -39,7 +52,8 @@ _JUDGINGS = 4
 @dataclass(frozen=True)
 class Read:
     """The chunks that were left below ``root``, by number, with what each told; ``rare``: the assertions that the driver holds
-    (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk); leftovers and ledger of all."""
+    (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk); leftovers and ledger of all;
+    ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are there."""
 
     root: Path
     chunks: Sequence[int]
@@ -47,6 +61,7 @@ class Read:
     rare: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Counter[str]
+    left_out: Sequence[Iterable[Leftover]] = ()
 
 
 def read(
@@ -78,7 +93,8 @@ def read(
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
         found = run(session, partial(read_chunk, judging=judging, root=str(root), gone=gone), chunks, "reading")
-        reports, summaries = located([report for report, _ in found]), [summary for _, summary in found]
+        unplaced, summaries = [report for report, _ in found], [summary for _, summary in found]
+        reports = located(unplaced)
         for report in reports:
             if report.error is not None:
                 raise InputError(*report.error)
@@ -94,20 +110,30 @@ def read(
     ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merged(reports, joins_aside=True)]
     for report in reports:
         ledger.update(report.ledger)
+    lines, *of_chunks = _left_out(root, summaries, first_lines(unplaced))
+    left_out: list[Iterable[Leftover]] = [lines, Spool(of_data(rare.left_out)), *of_chunks]
     assertions = [*ontology.abox, *rare.abox]
     if others:
         axioms, known_iris = ontology.tbox.axioms, ontology.ontologies
         told = read_assertions(others, signature, ontologies=known_iris, axioms=axioms, scope="b", catalog=catalog)
         ledger.update(told.ledger)
         leftovers += told.leftovers
+        left_out.append(Spool(of_data(told.left_out)))
         assertions += told.abox
     abox = abox_of(assertions)
     if aside:
         abox, more = without_ill_typed(abox)
         leftovers += more
+        left_out.append(more)
     abox = less(abox, gone)
     last = leave(abox, folder_of(root, len(chunks)))
-    return Read(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger)
+    return Read(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
+
+
+def _left_out(root: Path, summaries: Sequence[Summary], before: Sequence[int]) -> list[LeftOutFiles]:
+    """What the chunks left out, part by part; ``before``: the lines of its source before each."""
+    chunks = [(folder_of(root, i), lines, told.left_out) for i, (told, lines) in enumerate(zip(summaries, before))]
+    return [LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts]) for part in LEFT_OUT]
 
 
 def _matters(before: Judging, now: Judging, reports: Sequence[Report]) -> bool:
@@ -146,6 +172,7 @@ def _loaded(
             refuse_no_triples(own, f" ({shown[0].message})" if shown else "")
         if total:
             loaded.ledger["leftover:malformed"] += total
+    loaded.whole.append((tuple(loaded.leftovers), ()))  # the tasks keep these
     return loaded
 
 
@@ -176,7 +203,8 @@ class _DriverReader(_Reader):
         """By what the chunks have to be judged, as far as these triples tell."""
         asked = before.asked | entities_of(self.known()) | self.known_typed.asked
         headers, nodes = frozenset(self.around.headers), frozenset(self.around.nodes)
-        return Judging(self.known(), headers, nodes, asked, frozenset(self.known_typed))
+        typed = frozenset(self.known_typed)
+        return replace(before, known=self.known(), headers=headers, nodes=nodes, asked=asked, typed=typed)
 
     def known(self) -> Signature:
         return self.kinds.of_data(self.ontology.tbox.signature)
