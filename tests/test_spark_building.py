@@ -203,7 +203,8 @@ def assert_equal(ours: Store, theirs: Store) -> None:
 
 
 def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -> None:
-    """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has them."""
+    """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has them. Without a completion
+    the builder counts by the stored merge classes, coarser than those of a check: it may keep more, in larger modules."""
     certified = found.certified
     assert found.is_completed == (theirs.certificate is not None)
     if theirs.certificate:
@@ -213,10 +214,10 @@ def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -
     result = certify([ontology.tbox], [theirs.given.abox], reasoner="own", max_conflicts=0)
     decided = dict(result.evidence.decided)
     assert decided.pop("contradictory") == certified.clashes
-    assert decided == dict(certified.verdicts)
-    assert result.statistics.modules == certified.modules
-    assert result.statistics.shapes == certified.shapes
-    assert result.statistics.add_set == found.kept
+    assert decided.keys() == certified.verdicts.keys()
+    assert sum(certified.verdicts.values()) == certified.modules >= certified.shapes
+    assert result.statistics.modules >= certified.modules
+    assert result.statistics.add_set <= found.kept
 
 
 def write(path: Path, assertions: Iterable[Assertion]) -> Path:
@@ -263,7 +264,17 @@ def one_random(session: SparkSession, seed: int, tmp_path: Path, monkeypatch: py
     width = random.Random(seed).choice([1, 2, 3, 5])
     monkeypatch.setattr(numbering, "RANGE", width)
     ontology, files = random_base(seed, tmp_path)
-    compare(session, tmp_path, ontology, files, width=width, chunk_bytes=300, completes=seed % 3 > 0)
+    _, found = compare(session, tmp_path, ontology, files, width=width, chunk_bytes=300, completes=seed % 3 > 0)
+    if seed % 3 == 0:
+        monkeypatch.setattr(numbering, "RANGE", 1 << 20)
+        settings = BuildSettings(width=1 << 20, chunk_bytes=300, reasoner="own", completes=False)
+        _, whole = built(session, tmp_path / "one_range", ontology, files, settings)
+        assert figures(found) == figures(whole)
+
+
+def figures(found: BuiltStore) -> tuple[object, ...]:
+    certified = found.certified
+    return found.kept, certified.modules, certified.shapes, certified.clashes, certified.verdicts
 
 
 @pytest.mark.parametrize("seed", range(14))

@@ -271,6 +271,8 @@ class Explainer(Justifier):
         fresh: set[frozenset[owl.Assertion]] = set()
         for group in groups_of(list(self.found)):
             hitting = hitting_sets(group)
+            if not hitting:
+                continue  # a conflict without insertions: A by itself, which nothing taken away mends
             untried = next((h for h in hitting if h not in tried), None)
             if untried is not None:
                 fresh.add(untried)
