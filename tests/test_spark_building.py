@@ -214,7 +214,7 @@ def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -
     result = certify([ontology.tbox], [theirs.given.abox], reasoner="own", max_conflicts=0)
     decided = dict(result.evidence.decided)
     assert decided.pop("contradictory") == certified.clashes
-    assert decided.keys() == certified.verdicts.keys()
+    assert decided.keys() - {"consistent"} == certified.verdicts.keys() - {"consistent"}
     assert sum(certified.verdicts.values()) == certified.modules >= certified.shapes
     assert result.statistics.modules >= certified.modules
     assert result.statistics.add_set <= found.kept
