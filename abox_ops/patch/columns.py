@@ -278,7 +278,9 @@ class Patch(OpenAssertions):
         def more(told: int, known: int) -> bool:
             label, certified = table.labels[told], table.labels[known]
             positive, negative = visible(label)
-            return (clashes(label) and not clashes(certified)) or bool(positive & ~certified[0] or negative & ~certified[1])
+            return (clashes(label) and not (self.all_plain and clashes(certified))) or bool(
+                positive & ~certified[0] or negative & ~certified[1]
+            )
 
         keys, inverse = combinations(self.graph.label[elements], self.certified[elements])
         return np.array([more(*key) for key in keys], np.bool_)[inverse] if keys else np.zeros(0, np.bool_)

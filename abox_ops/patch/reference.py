@@ -216,14 +216,14 @@ class Patch:
         return found
 
     def _says_more(self, element: str) -> bool:
-        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. A clash that A has by itself is nothing
-        new: where there is one, A is certified by nobody."""
+        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where every element is plain, a
+        clash that A has by itself is nothing new: A is certified by nobody then."""
         if self.told.is_fresh_or_joined(element):
             return True
         label = self.told.labels[element]
         positive, negative = self.space.visible(label)
         known = self.outside.label(element)
-        return (clashes(label) and not clashes(known)) or bool(positive & ~known[0] or negative & ~known[1])
+        return (clashes(label) and not (self.all_plain and clashes(known))) or bool(positive & ~known[0] or negative & ~known[1])
 
     def _are_old_and_different(self, a: str, b: str) -> bool:
         return not any(self.told.is_fresh_or_joined(e) for e in (a, b)) and self.outside.are_different(a, b)
