@@ -16,7 +16,7 @@ from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.clause import AtLeast
-from shiq.columns.arrays import Ints, distinct, row_codes, unique
+from shiq.columns.arrays import Ints, distinct, distinct_pairs, unique
 from shiq.roles import Role
 
 
@@ -198,7 +198,7 @@ class Counts:
         active = flags(len(graph), members[is_active])
         counted = active[source] & self.calculus.among(role, self.calculus.below(clause))
         counted[counted] = ~table.where(self._label[target[counted]], lambda x: bool(clause.branch_body & x[1]))
-        pair_class, pair_element = _distinct(self.class_of[source[counted]], target[counted])
+        pair_class, pair_element = distinct_pairs(self.class_of[source[counted]], target[counted])
         total = np.bincount(np.searchsorted(classes, pair_class), minlength=len(classes))
         generated = self._generated(clause, classes, members, (source, role, target))
         generated[~some_active] = 0
@@ -250,7 +250,7 @@ class Counts:
             here = flags(len(classes), position[may_be])
             taken |= here
             asking |= here[where] & table.where(self._label[target], lambda x, t=taker: t in needed(x))  # type: ignore[misc]
-        asked_class, _ = _distinct(where[asking], target[asking])
+        asked_class, _ = distinct_pairs(where[asking], target[asking])
         labels, inverse, _ = distinct(self._label[members])
         sums = [sum(need.n for need in needed(table.labels[i])) for i in labels.tolist()]
         children = np.array(sums, np.int64)[inverse]
@@ -262,11 +262,3 @@ class Counts:
             return np.ones(len(members), np.bool_)
         bit = 1 << self.calculus.tbox.atom_ids[taker.filler]
         return ~self.calculus.table.where(self._label[members], lambda x: bool(x[1] & bit))
-
-
-def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    """The distinct pairs (first[i], second[i])."""
-    if not len(first):
-        return first, second
-    kept = distinct(row_codes(first, second))[2]
-    return first[kept], second[kept]

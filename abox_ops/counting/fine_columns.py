@@ -19,7 +19,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.bits import bits
 from shiq.clause import AtLeast
-from shiq.columns.arrays import Ints, contained, distinct, row_codes, unique
+from shiq.columns.arrays import Ints, contained, distinct, distinct_pairs, row_codes, unique
 
 _NONE = np.zeros(0, np.int64)
 #: Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit for each kind of taker.
@@ -246,7 +246,7 @@ class FineCounts:
         members, group, active = members[chosen], group[chosen], active[chosen]
         edges = self._edges(members, group)
         counted = self._counted(clause, members[active], edges)
-        pair_group, pair_element = _pairs(edges.group[counted], edges.target[counted])
+        pair_group, pair_element = distinct_pairs(edges.group[counted], edges.target[counted])
         known = np.bincount(pair_group, minlength=count) + self._own(clause, members, group, count)
         full: Bools = is_active & (known > clause.n)
         taken = {atom: self._taken(atom, members, group, count) for atom in self._takers(clause)}
@@ -254,7 +254,7 @@ class FineCounts:
         if takers.any():
             asked = self._asked(taken, edges)
             children = np.bincount(group, self._needed(members, self._at_least()), minlength=count).astype(np.int64)
-            asked_group, asked_element = _pairs(edges.group[asked], edges.target[asked])
+            asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
             more = ~_contained(asked_group, asked_element, pair_group, pair_element)
             extra = np.bincount(asked_group[more], minlength=count)
             full |= is_active & takers & (known + children + extra > clause.n)
@@ -418,14 +418,6 @@ class FineCounts:
         everyone = np.arange(len(before))
         self._class = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
         return unique(self._class[first])
-
-
-def _pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    """The distinct pairs (first[i], second[i])."""
-    if not len(first):
-        return first, second
-    kept = distinct(row_codes(first, second))[2]
-    return first[kept], second[kept]
 
 
 def _contained(first: Ints, second: Ints, among_first: Ints, among_second: Ints) -> Bools:

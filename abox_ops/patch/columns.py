@@ -143,9 +143,7 @@ class Patch(OpenAssertions):
 
     def _contradictory(self) -> Bools:
         """By number: elements of I that told⁺ alone contradicts."""
-        found = self.inside.copy()
-        found[found] = self.calculus.table.clashes(self.graph.label[found])
-        return found
+        return self._clashes_among(self.inside)
 
     # --- what is assumed ---------------------------------------------------------------------------
 
@@ -245,7 +243,10 @@ class Patch(OpenAssertions):
 
     def _clashing(self) -> Bools:
         """By number: the elements that told⁺ contradicts."""
-        found = self.active.copy()
+        return self._clashes_among(self.active)
+
+    def _clashes_among(self, elements: Bools) -> Bools:
+        found = elements.copy()
         found[found] = self.calculus.table.clashes(self.graph.label[found])
         return found
 

@@ -350,3 +350,11 @@ def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
         {n: take(new[n], np.flatnonzero(~kept)) for n in names},
         {n: take(old[n], np.flatnonzero(~left)) for n in names},
     )
+
+
+def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """The distinct pairs (first[i], second[i])."""
+    if not len(first):
+        return first, second
+    kept = distinct(row_codes(first, second))[2]
+    return first[kept], second[kept]
