@@ -54,6 +54,7 @@ ROOMS = (
     "jobs.store",
     "streams.front",
     "streams.consistency",
+    "streams.rules",
     "jobs.repair",
     "jobs.spark",
     "jobs.graphframes",

@@ -1,0 +1,1 @@
+"""Rules over streams: stratified Datalog with windows, one model a point."""
