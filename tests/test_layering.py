@@ -33,6 +33,7 @@ ROOMS = (
     "abox_ops.local_add_set",
     "abox_ops.local",
     "abox_ops.memory",
+    "abox_ops.entailment",
     "jobs.files",
     "jobs.tables",
     "jobs.visible",

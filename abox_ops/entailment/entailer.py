@@ -1,0 +1,65 @@
+"""(T, B) opened once, and asked of event after event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+from abox_ops.entailment.premises import EventAssertions, Premises
+from abox_ops.entailment.reasoners import Reasoners
+from abox_ops.entailment.result import Entailment
+from abox_ops.entailment.uncached import entailed_uncached, is_consistent
+from shiq import model as owl
+from shiq.abox import ABox
+from shiq.reasoner.protocol import Answer
+
+
+class Entailer:
+    """``premises`` opened for questions about ``classes`` (None: those that T, B and the event name) and ``roles`` (IRIs).
+
+    With ``static`` results tell what an event makes of individuals that it does not mention. Each event is taken with B alone;
+    nothing is kept of it.
+    """
+
+    def __init__(
+        self,
+        premises: Premises,
+        classes: Sequence[owl.ClassExpression] | None = None,
+        roles: Sequence[str] = (),
+        *,
+        static: bool = False,
+        reasoners: Reasoners | None = None,
+    ) -> None:
+        self.premises = premises
+        self.classes = None if classes is None else tuple(dict.fromkeys(classes))
+        self.roles = tuple(dict.fromkeys(roles))
+        self.static = static
+        self.reasoners = reasoners or Reasoners()
+
+    def __enter__(self) -> Entailer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def entailed(self, assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Entailment:
+        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
+        return entailed_uncached(
+            self.premises, assertions, self.classes, self.roles, static=self.static, reasoners=self.reasoners, deadline=deadline
+        )
+
+    def of_base(self, deadline: float | None = None) -> Entailment:
+        """What (T, B) by itself entails of every individual of B: its verdict says whether anything can be asked at all."""
+        premises = self.premises
+        alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)
+        return entailed_uncached(
+            alone, premises.all_assertions, self.classes, self.roles, reasoners=self.reasoners, deadline=deadline
+        )
+
+    def is_consistent(self, deadline: float | None = None) -> Answer:
+        """Whether (T, B) is."""
+        return is_consistent(self.premises, EventAssertions(), self.reasoners, deadline)
+
+    def close(self) -> None:
+        """Lets the reasoners go; it may be called twice."""
+        self.reasoners.close()

@@ -1,0 +1,115 @@
+"""What is entailed from: (T, B), split into what SHIQ(D) can say and the rest; and the questions that are put to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shiq import model as owl
+from shiq.abox import ABox, abox_of, individuals_of
+from shiq.functional.writer import axiom_text
+from shiq.profile import split_assertions, split_axioms
+from shiq.signature import is_reserved, parts
+from simplify.fresh import PREFIX
+
+
+@dataclass(frozen=True)
+class EventAssertions:
+    """E: ``inside`` SHIQ(D), ``outside`` it; ``unread``: what is wrong with what is neither."""
+
+    inside: tuple[owl.Assertion, ...] = ()
+    outside: tuple[owl.Assertion, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @cached_property
+    def individuals(self) -> tuple[str, ...]:
+        """Whom E mentions, sorted; nominals in its class assertions too."""
+        return tuple(sorted(mentioned((*self.inside, *self.outside))))
+
+
+@dataclass(frozen=True, eq=False)
+class Premises:
+    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest of OWL 2 DL; ``unread``: what is
+    wrong with what is neither, and rests on no answer then."""
+
+    tbox: owl.TBox
+    abox: ABox
+    axioms: tuple[owl.Axiom, ...] = ()
+    assertions: tuple[owl.Assertion, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion] = ()) -> Premises:
+        """(T, B) of OWL 2 DL values, wherever they lie."""
+        given = tuple(dict.fromkeys(axioms))
+        inside, reported = split_axioms(given)
+        outside = dict.fromkeys(axiom for axiom, kind, _ in reported if kind == "outside-shiq")
+        unread = [message for _, kind, message in reported if kind not in _READ]
+        tbox = owl.TBox(tuple(dict.fromkeys(inside)))
+        event = _split(assertions, tbox.axioms)
+        return cls(tbox, abox_of(event.inside), tuple(outside), event.outside, (*unread, *event.unread))
+
+    def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
+        """``assertions`` as E beside this."""
+        return _split(assertions, self.tbox.axioms)
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether SHIQ(D) says all of it."""
+        return not (self.axioms or self.assertions)
+
+    @cached_property
+    def all_axioms(self) -> tuple[owl.Axiom, ...]:
+        """T."""
+        return (*self.tbox.axioms, *self.axioms)
+
+    @cached_property
+    def all_assertions(self) -> tuple[owl.Assertion, ...]:
+        """B."""
+        return (*self.abox, *self.assertions)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The classes that (T, B) names, but ⊤, ⊥ and fresh ones."""
+        return named_classes((*self.all_axioms, *self.abox.complex, *self.assertions)) | _own(self.abox.classes)
+
+
+_READ = frozenset({"outside-shiq", "unknown-datatype"})
+
+
+def _split(assertions: Iterable[owl.Assertion], axioms: Sequence[owl.Axiom]) -> EventAssertions:
+    given = list(dict.fromkeys(assertions))
+    inside, reported = split_assertions(given, axioms)
+    outside = dict.fromkeys(a for a, kind, _ in reported if kind == "outside-shiq")
+    unread = tuple(message for _, kind, message in reported if kind not in _READ)
+    return EventAssertions(tuple(dict.fromkeys(inside)), tuple(outside), unread)
+
+
+def mentioned(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
+    """The individuals of ``assertions``, nominals of class expressions among them."""
+    found: set[str] = set()
+    for assertion in assertions:
+        found.update(individuals_of(assertion))
+        if isinstance(assertion, owl.ClassAssertion) and not isinstance(assertion.expression, owl.Class):
+            found.update(part for part in parts(assertion.expression) if isinstance(part, str))
+    return frozenset(found)
+
+
+def named_classes(values: Iterable[object]) -> frozenset[str]:
+    """The classes that ``values`` name, but ⊤, ⊥ and fresh ones."""
+    return _own(part.iri for value in values for part in parts(value) if isinstance(part, owl.Class))
+
+
+def _own(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name in names if not is_reserved(name) and not name.startswith(PREFIX))
+
+
+def class_text(expression: owl.ClassExpression) -> str:
+    """How a class is called in a result: a named one by its IRI, another in functional syntax."""
+    return expression.iri if isinstance(expression, owl.Class) else axiom_text(expression)
+
+
+def denial(expression: owl.ClassExpression, individual: str) -> owl.ClassAssertion:
+    """That ``individual`` is no ``expression``."""
+    return owl.ClassAssertion(owl.ObjectComplementOf(expression), individual)

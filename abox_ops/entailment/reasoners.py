@@ -1,0 +1,100 @@
+"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL; both are kept warm."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.outside_question import question
+from shiq import model as owl
+from shiq.abox import ABox, abox_of
+from shiq.clause import ClausalTBox
+from shiq.errors import ReasonerError, UsageError
+from shiq.reasoner import create
+from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.protocol import Answer, Module, Reasoner
+from shiq.verdict import Verdict
+from simplify.paths import Irregular
+
+_INCONSISTENT = Answer(Verdict.INCONSISTENT)
+_CONSISTENT = Answer(Verdict.CONSISTENT)
+
+
+@dataclass
+class Reasoners:
+    """``name``: who decides modules (`shiq.reasoner.BACKENDS`); whole questions go to HermiT, unless that is `own`.
+    ``timeout``: seconds for one question; ``asked``: how many there were."""
+
+    name: str = "auto"
+    timeout: float | None = 60.0
+    heap: str = "1g"
+    asked: int = 0
+    _modules: Reasoner | None = field(default=None, repr=False)
+    _hermit: HermitReasoner | None = field(default=None, repr=False)
+
+    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None) -> list[Answer]:
+        """One answer for each module; ``deadline``: see `left`."""
+        left = self.left(deadline)
+        if left is not None and left <= 0:
+            return [_OVER] * len(modules)
+        if self._modules is None:
+            self._modules = create(self.name, heap=self.heap, timeout=self.timeout)
+        self.asked += len(modules)
+        return self._modules.decide(tbox, modules, left)
+
+    def whole(self, axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Answer:
+        """Whether an ontology of OWL 2 DL is consistent."""
+        left = self.left(deadline)
+        if left is not None and left <= 0:
+            return _OVER
+        if self.name == "own":
+            return Answer(Verdict.UNDETERMINED, "it lies outside SHIQ(D), and no reasoner for that is to be asked")
+        try:
+            put = question(axioms, assertions)
+            answer = self._ask(put.axioms, put.assertions, left)
+            if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
+                answer = self._ask(put.weaker, put.assertions, self.left(deadline))
+                if answer.verdict is Verdict.CONSISTENT:
+                    return Answer(Verdict.UNDETERMINED, "a contradiction rests on a key with a blank node for its value")
+            return answer
+        except (Irregular, UsageError, ReasonerError) as obstacle:
+            return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
+
+    def left(self, deadline: float | None) -> float | None:
+        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout`` at most."""
+        if deadline is None:
+            return self.timeout
+        left = deadline - time.monotonic()
+        return left if self.timeout is None else min(left, self.timeout)
+
+    def close(self) -> None:
+        """Lets the reasoners go; it may be called twice, and whoever asks again starts them again."""
+        for reasoner in (self._modules, self._hermit):
+            if reasoner is not None:
+                reasoner.close()
+        self._modules = self._hermit = None
+
+    def _ask(self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None) -> Answer:
+        if self._hermit is None:
+            self._hermit = HermitReasoner(self.heap)
+        self.asked += 1
+        return self._hermit.consistent(axioms, assertions, left and max(0.01, left), is_normal=True)
+
+
+_OVER = Answer(Verdict.UNDETERMINED, "no answer within the time limit")
+
+
+def consistent(
+    tbox: owl.TBox, assertions: Iterable[owl.Assertion], reasoners: Reasoners, deadline: float | None = None
+) -> Answer:
+    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as many modules as it falls into."""
+    base = MemoryKnowledgeBase.build(tbox, ())
+    whole = base.add_set(abox_of(assertions), ABox(), "none")
+    if whole.contradictory:
+        return _INCONSISTENT
+    answers = reasoners.decide(whole.tbox, [named.module for named in whole.modules], deadline)
+    if any(answer.verdict is Verdict.INCONSISTENT for answer in answers):
+        return _INCONSISTENT
+    return next((answer for answer in answers if answer.verdict is Verdict.UNDETERMINED), _CONSISTENT)

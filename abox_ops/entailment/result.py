@@ -1,0 +1,40 @@
+"""What is entailed of the individuals of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from shiq.verdict import Verdict
+
+#: A role (its IRI), and two individuals.
+RolePair: TypeAlias = tuple[str, str, str]
+#: Classes by individual: the IRI of a named class, the text of another in functional syntax.
+Types: TypeAlias = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Entailment:
+    """What (T, B ∪ E) entails, exactly, where ``verdict`` is CONSISTENT; else nothing is told.
+
+    ``types``: of each individual of E, which of the classes that were asked about it belongs to, maybe none. ``pairs``: of the
+    roles asked about, between individuals of E. ``static_types``, ``static_pairs``, where they were asked for: the same of the
+    individuals that E does not mention (of pairs: with such an end), less what (T, B) by itself entails; only those with any.
+    ``reason``: why the verdict is UNDETERMINED.
+    """
+
+    verdict: Verdict
+    types: Types = field(default_factory=dict)
+    pairs: frozenset[RolePair] = frozenset()
+    static_types: Types = field(default_factory=dict)
+    static_pairs: frozenset[RolePair] = frozenset()
+    reason: str = ""
+
+
+def undetermined(reason: str) -> Entailment:
+    """That it is not known."""
+    return Entailment(Verdict.UNDETERMINED, reason=reason)
+
+
+INCONSISTENT = Entailment(Verdict.INCONSISTENT)
