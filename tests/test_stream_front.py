@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import socketserver
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.verdict import KINDS
-from streams.front.checkpoint import POINTS, Checkpoint, Saved, checkpointing
+from streams.front.arrivals import Arrivals
+from streams.front.checkpoint import POINTS, Checkpoint, Pace, Saved, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
+from streams.front.input import Input
 from streams.front.lateness import Arrival, Clock
+from streams.front.record import Record
 from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.front.run import Run, started
 from streams.front.sinks import LinesFile, open_sink
 from streams.front.sources import open_source
 
@@ -157,7 +165,7 @@ def test_sources_that_are_none(target: str, error: type[Exception]) -> None:
 
 def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
     sink = LinesFile(tmp_path / "rejects.jsonl")
-    rejects = Rejects(sink)
+    rejects = Rejects(sink.write)
     for line in range(50):
         rejects.add(LATE, "s", line, "too late", "text")
     rejects.add(MALFORMED, "s", 99, "no JSON", "\udc80")
@@ -209,7 +217,6 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
     saved = Saved({"events.jsonl": {"line": 2, "byte": 80}}, {"out": 7}, b"state")
     with checkpointing(place, settings) as checkpoint:
         assert checkpoint.load() is None
-        assert [checkpoint.is_due() for _ in range(POINTS)][-1]
         checkpoint.save(saved)
         checkpoint.save(saved)
         with pytest.raises(OperationalError, match="another writer"), checkpointing(place, settings):
@@ -223,3 +230,171 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
     state.write_bytes(b"stat3")
     with pytest.raises(OperationalError, match="damaged"):
         Checkpoint(place, settings).load()
+
+
+def test_a_checkpoint_is_due_each_hundred_points() -> None:
+    pace = Pace()
+    assert [pace.is_due() for _ in range(POINTS)] == [False] * (POINTS - 1) + [True]
+
+
+def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
+    document, columns = {"a": [1, "é"]}, {"x": np.arange(3), "y": np.zeros(0, np.uint8)}
+    back, found = unpacked(packed(document, columns))
+    assert back == document
+    assert {name: column.tolist() for name, column in found.items()} == {"x": [0, 1, 2], "y": []}
+    with pytest.raises(AssertionError):
+        packed({}, {"x": np.array([object()])})
+
+
+# --- runs ------------------------------------------------------------------------------------------
+
+
+class Summing:
+    """Tells the sum of the times so far at each event, and at the end."""
+
+    def __init__(self, run: Run) -> None:
+        self.arrivals = Arrivals(Clock(3), Rejects(run.outputs.texts("rejects")))
+        self.tell, self.sum = run.outputs.to("out"), 0
+
+    def take(self, record: Record) -> bool:
+        points = self.arrivals.points
+        event = self.arrivals.accept(record)
+        if event is not None:
+            self.sum += event.t
+            self.tell([{"t": event.t, "sum": self.sum}])
+        return self.arrivals.points > points
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def state(self) -> bytes:
+        return packed([self.arrivals.state(), self.sum], {})
+
+    def restore(self, state: bytes) -> None:
+        (arrivals, self.sum), _ = unpacked(state)
+        self.arrivals.restore(arrivals)
+
+    def finish(self) -> int:
+        self.tell([{"end": self.sum}])
+        return self.sum
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def _dying(take: Callable[[Record], bool], after: int) -> Callable[[Record], bool]:
+    left = iter(range(after))
+
+    def taken(record: Record) -> bool:
+        if next(left, None) is None:
+            raise Killed
+        return take(record)
+
+    return taken
+
+
+def _summed(folder: Path, names: list[str], after: int | None = None, by_time: bool = False, **settings: str) -> int:
+    """A run over sources with a checkpoint, which dies after some records."""
+    sources = [open_source(str(folder / name)) for name in names]
+    targets = {"out": str(folder / "out.jsonl"), "rejects": str(folder / "rejects.jsonl"), "more": None}
+    with started(sources, targets, folder / "checkpoint", {"window": "1", **settings}) as run:
+        system = Summing(run)
+        if after is not None:
+            system.take = _dying(system.take, after)  # type: ignore[method-assign]
+        return run.drive(system, time=(lambda record: parse_event(record.data).t) if by_time else None)
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_a_run_that_dies_anywhere_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_time: bool) -> None:
+    monkeypatch.setattr("streams.front.checkpoint.POINTS", 3)
+    names = ["a.jsonl", "b.jsonl.gz", "c"]
+    (tmp_path / "c").mkdir()
+    _lines(tmp_path / "a.jsonl", range(4))
+    _lines(tmp_path / "b.jsonl.gz", range(3, 7))
+    _lines(tmp_path / "c" / "c1", range(6, 9))
+    _lines(tmp_path / "c" / "c2", range(1, 3))
+    whole = _summed(tmp_path, names, by_time=by_time)
+    files = [tmp_path / "out.jsonl", tmp_path / "rejects.jsonl"]
+    wanted = [file.read_bytes() for file in files]
+    assert wanted[0].count(b"\n") + wanted[1].count(b"\n") == 14
+    assert _summed(tmp_path, names, by_time=by_time) == whole  # nothing is left to do
+    for stop in range(13):
+        shutil.rmtree(tmp_path / "checkpoint")
+        for after in (stop, 2, 1):
+            with suppress(Killed):
+                _summed(tmp_path, names, after, by_time)
+            with open(files[0], "ab") as file:
+                file.write(b"a row behind the checkpoint\n")
+        assert _summed(tmp_path, names, by_time=by_time) == whole
+        assert [file.read_bytes() for file in files] == wanted
+
+
+def test_a_run_goes_on_where_a_source_has_grown(tmp_path: Path) -> None:
+    _lines(tmp_path / "a.jsonl", range(3))
+    assert _summed(tmp_path, ["a.jsonl"]) == 3
+    _lines(tmp_path / "a.jsonl", range(5))
+    assert _summed(tmp_path, ["a.jsonl"]) == 10
+    rows = [json.loads(row) for row in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row.get("t", "end") for row in rows] == [0, 1, 2, 3, 4, "end"]
+
+
+def test_runs_that_are_refused(tmp_path: Path) -> None:
+    _lines(tmp_path / "a.jsonl", range(3))
+    _lines(tmp_path / "b.jsonl", range(3))
+    _summed(tmp_path, ["a.jsonl"])
+    with pytest.raises(OperationalError, match="window 1, but this run has 2"):
+        _summed(tmp_path, ["a.jsonl"], window="2")
+    with pytest.raises(OperationalError, match=r"a\.jsonl, but this run has .*a\.jsonl, .*b\.jsonl"):
+        _summed(tmp_path, ["a.jsonl", "b.jsonl"])
+    with pytest.raises(UsageError, match="given twice"):
+        Input([open_source(str(tmp_path / "b.jsonl"))] * 2)
+    with pytest.raises(UsageError, match="Parquet"), started([], {"out": "x.parquet"}, tmp_path / "other"):
+        pass
+
+
+def test_sources_merged_by_time(tmp_path: Path) -> None:
+    for name, times in (("a", (1, 4, 4)), ("b", (2, 3, 9)), ("c", (4, 5))):
+        (tmp_path / name).write_text("".join(LINE % t + "\n" for t in times))
+    (tmp_path / "b").write_text("broken\n" + (tmp_path / "b").read_text())
+
+    def time(record: Record) -> int | None:
+        return None if record.data == b"broken" else parse_event(record.data).t
+
+    merged = Input([open_source(str(tmp_path / name)) for name in "abc"])
+    read = [(Path(record.source).name, time(record)) for record in merged.read(time=time) if record is not None]
+    assert read == [("b", None), *zip("abbaaccb", (1, 2, 3, 4, 4, 4, 5, 9))]
+
+
+def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
+    _lines(tmp_path / "a.jsonl", range(3))
+    _lines(tmp_path / "b.jsonl", range(2))
+    followed = Input([open_source(str(tmp_path / name)) for name in ("a.jsonl", "b.jsonl")])
+    reading, seen = followed.read(follow=True), list[str]()
+    while len(seen) < 5:
+        record = next(reading)
+        seen += [Path(record.source).name] if record is not None else []
+    assert next(reading) is None  # nothing for a while
+    with open(tmp_path / "b.jsonl", "a") as file:
+        file.write(LINE % 7)
+        file.flush()
+        assert next(reading) is None  # half a line is none yet
+        file.write("\n")
+    more = next(record for record in reading if record is not None)
+    assert parse_event(more.data).t == 7
+    reading.close()  # type: ignore[attr-defined]
+    assert sorted(seen) == ["a.jsonl"] * 3 + ["b.jsonl"] * 2
+    assert [followed.positions[name]["line"] for name in sorted(followed.positions)] == [3, 3]
+
+
+def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.front.arrivals._MANY_IDS", 1)
+    arrivals = Arrivals(Clock(2), Rejects(), window=3)
+
+    def accepted(t: int, name: str) -> bool:
+        return arrivals.accept(Record("s", 1, json.dumps({"t": t, "triples": [], "id": name}).encode())) is not None
+
+    assert [accepted(*event) for event in ((0, "a"), (5, "a"), (3, "a"), (6, "a"), (6, "a"))] == [True, False, False, True, False]
+    assert arrivals.duplicates == 3
+    assert all(accepted(t, str(t)) for t in range(7, 100))
+    assert len(arrivals.state()["ids"]) < 20

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from os import PathLike, fspath
-from time import perf_counter
 from typing import Any
 
 from shiq.errors import UsageError
 from streams.consistency.plan import Plan
 from streams.consistency.verdicts import Row, StreamResult
 from streams.consistency.watch import Watch
+from streams.front.arrivals import Arrivals
 from streams.front.event import Event
 from streams.front.lateness import Clock
 from streams.front.record import Record
 from streams.front.rejects import Rejects
+from streams.front.run import started
 from streams.front.sources import open_source
 
 
@@ -31,8 +33,7 @@ def check_stream(
     *,
     unit: str = "sec",
     allow: Collection[str] = (),
-    rejects: Rejects | None = None,
-    heard: Callable[[list[Row]], None] | None = None,
+    heard: Callable[[list[Row]], None] = lambda rows: None,
 ) -> StreamResult:
     """The contradictions of a stream with the TBox of ``plan``: which individuals, from when to when, by what.
 
@@ -43,25 +44,26 @@ def check_stream(
     """
     if min(batch, max_ahead, lateness + 1) < 1:
         raise UsageError("a batch, or how far an event may be ahead, is at least 1; the lateness at least 0", "Say so.")
-    watch = Watch(plan, Clock(lateness, max_ahead), start, end, unit, allow, rejects or Rejects(), heard or (lambda rows: None))
-    watch.begin(static)
-    begun = perf_counter()
-    for record in _records(source):
-        if watch.take(record) and watch.is_full(batch):
-            watch.flush()
-    watch.seconds["reading"] += perf_counter() - begun - watch.seconds["deciding"] - watch.seconds["writing"]
-    return watch.finish()
+    opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else Given(source)
+    with started([opened], {}) as run:
+        watch = Watch(plan, Arrivals(Clock(lateness, max_ahead), Rejects(), unit), start, end, batch, allow, heard)
+        watch.begin(static)
+        return run.drive(watch)
 
 
-def _records(source: str | PathLike[str] | Iterable[Any]) -> Iterator[Record]:
-    if isinstance(source, str | PathLike):
-        yield from open_source(fspath(source)).read(False)
-        return
-    for number, item in enumerate(source, 1):
-        if isinstance(item, Record):
-            yield item
-        elif isinstance(item, Event):
-            yield Record("events", number, b"", item)
-        else:
-            text = item if isinstance(item, str | bytes) else json.dumps(item)
-            yield Record("events", number, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+@dataclass
+class Given:
+    """Events that a program has."""
+
+    items: Iterable[Any]
+    name: str = "events"
+    position: int = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        for number, item in enumerate(self.items, 1):
+            self.position = number
+            if isinstance(item, Event):
+                yield Record(self.name, number, b"", item)
+            else:
+                text = item if isinstance(item, str | bytes) else json.dumps(item)
+                yield Record(self.name, number, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)

@@ -63,9 +63,12 @@ class Names:
     def keep(self, numbers: Ints) -> dict[int, int]:
         """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""
         kept = numbers.tolist()
-        self.names = [self.names[n] for n in kept]
-        self.numbers = {name: n for n, name in enumerate(self.names)}
+        self.set([self.names[n] for n in kept])
         return {old: new for new, old in enumerate(kept)}
+
+    def set(self, names: list[str]) -> None:
+        """Knows ``names`` alone, in their order."""
+        self.names, self.numbers = names, {name: n for n, name in enumerate(names)}
 
     def pair(self, number: int) -> tuple[str, str | None]:
         """An individual and None, or the two of a pair."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shiq.abox import ABox
 from shiq.amounts import count
+from shiq.catalog import read_catalog
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text
 from shiq.model import TBox
@@ -37,6 +38,7 @@ from streams.consistency.negative_inclusions import (
 )
 from streams.consistency.told import view
 from streams.consistency.topology import Bolt, Cut, bolts, counted
+from streams.front.checkpoint import fingerprint
 
 STRATEGIES = ("mask", "ntm", "ltm")
 ASSUMPTIONS = ("siblings-disjoint",)
@@ -113,6 +115,17 @@ class Plan:
                 origins = origins.union(*limits_of(label[1:], self.view.misfits, self.view.theory).values())
         return tuple(axiom_text(self.view.axioms[index]) for index in sorted(origins))
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """What changes rows, as short texts."""
+        texts = (*map(axiom_text, self.view.axioms), *(" ".join(pair(labels)) for labels in self.view.negative))
+        return {
+            "tbox": fingerprint([*texts, *map(repr, self.abox)]),
+            "window": str(self.window),
+            "strategy": self.strategy,
+            "cut": ",".join(map(str, self.cut)),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """As ``shiq stream plan --json`` writes it."""
         return {
@@ -151,28 +164,30 @@ def plan(
     assume: Sequence[str] = (),
     allow: Sequence[str] = (),
     most_cached: float | None = None,
+    catalog: str | PathLike[str] | None = None,
 ) -> Plan:
     """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology` reads), in windows of
     ``window`` + 1 points.
 
     ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm`` alone. ``rates``: events a unit by
     IRI; ``most_cached``: a bound for what ``auto`` may cache of a unit. ``allow``: kinds of leftovers that are agreed on.
-    Raises: UsageError; InputError where ``tbox`` cannot be read.
+    ``catalog``: see `shiq.catalog`. Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
     _check(window, strategy, grouping, assume)
-    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox])
+    known = None if catalog is None else read_catalog(catalog)
+    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known)
     seen, negatives, leftovers = _closed(view(reading.tbox), assume)
     kept = tuple(leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow))
     groups = GROUPINGS[grouping](seen, roots(seen, negatives))
-    known = label_rates(seen, rates)
+    by_label = label_rates(seen, rates)
     if strategy != "ltm":
         chosen: Cut = ()
     elif cut == "auto":
-        chosen = cheapest(seen, groups, known, most_cached)
+        chosen = cheapest(seen, groups, by_label, most_cached)
     else:
         chosen = _checked(cut, len(groups))
     complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
-    pipeline = costed(bolts(seen, groups, chosen), known)
+    pipeline = costed(bolts(seen, groups, chosen), by_label)
     return Plan(
         seen, window, strategy, grouping, chosen, negatives, groups, pipeline, counted(seen, complete), kept, reading.abox
     )

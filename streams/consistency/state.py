@@ -40,9 +40,9 @@ class Partition:
         self._add(Spans(self.masks.code(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
-        """Goes on from the `spans` of another partition of the same plan."""
+        """Goes on from the `spans` of another partition of the same plan, which had all that this one has."""
         self._feed(*self.masks.split(spans.code), spans.start, spans.end)
-        self._add(spans)
+        self.spans = spans
 
     def _feed(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         self.strategy.take(key, label, start, end)

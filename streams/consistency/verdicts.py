@@ -3,60 +3,77 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shiq.verdict import EXIT_CODES, Leftover, Verdict
 
 Row: TypeAlias = dict[str, Any]
+Span: TypeAlias = tuple[int, int]
 
 
 @dataclass
-class Unused:
-    """When something that was not used could be live: from its time for ``window`` more points; ``always`` if nobody knows."""
+class Verdicts:
+    """When individuals are inconsistent, and when something that was not used could be live (for ``window`` more points than its
+    time); ``always``: at all times, as far as anybody knows.
+
+    The spans of an individual are joined while more of them may come; then only their ends count: ``changes``, by time.
+    """
 
     window: int
     always: bool = False
-    times: set[int] = field(default_factory=set)
+    changes: Counter[int] = field(default_factory=Counter)
+    doubt: Counter[int] = field(default_factory=Counter)
+    spans: dict[str, list[Span]] = field(default_factory=dict)
 
-    def add(self, t: int | None) -> None:
+    def not_used(self, t: int | None) -> None:
+        """Something at ``t``, or at no known time, was not used."""
         if t is None:
             self.always = True
         else:
-            self.times.add(t)
+            _add(self.doubt, [(t, t + self.window)])
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Takes rows that are final."""
+        for row in rows:
+            for name in {row["individual"], row.get("other", row["individual"])}:
+                self.spans.setdefault(name, []).append((row["from"], row["to"]))
+
+    def settle(self, live: Container[str] = ()) -> None:
+        """Counts the spans of individuals that are not ``live``."""
+        for name in [name for name in self.spans if name not in live]:
+            _add(self.changes, _joined(sorted(self.spans.pop(name))))
+
+    def runs(self, first: int, last: int) -> list[Row]:
+        """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
+        self.settle()
+        times = sorted({first, *(c for c in (*self.changes, *self.doubt) if first < c <= last)})
+        wrong, doubtful = (sum(n for c, n in of.items() if c < first) for of in (self.changes, self.doubt))
+        found: list[Row] = []
+        for c, following in zip(times, (*times[1:], last + 1)):
+            wrong, doubtful = wrong + self.changes[c], doubtful + self.doubt[c]
+            unsure = self.always or doubtful
+            verdict = Verdict.INCONSISTENT if wrong else Verdict.UNDETERMINED if unsure else Verdict.CONSISTENT
+            if found and (found[-1]["verdict"], found[-1]["individuals"]) == (verdict.value, wrong):
+                found[-1]["to"] = following - 1
+            else:
+                found.append({"from": c, "to": following - 1, "verdict": verdict.value, "individuals": wrong})
+        return found
+
+    def state(self) -> Any:
+        """What `restore` takes, as JSON."""
+        return [self.always, list(self.changes.items()), list(self.doubt.items()), self.spans]
+
+    def restore(self, state: Any) -> None:
+        """Goes on where another run was."""
+        self.always, changes, doubt, spans = state
+        self.changes, self.doubt = Counter(dict(changes)), Counter(dict(doubt))
+        self.spans = {name: [(start, end) for start, end in found] for name, found in spans.items()}
 
 
-def verdict_runs(rows: Sequence[Mapping[str, Any]], unused: Unused, first: int, last: int) -> list[dict[str, Any]]:
-    """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
-    changes, doubt = Counter[int](), Counter[int]()
-    for spans in _by_individual(rows).values():
-        _add(changes, spans)
-    _add(doubt, [(first, last)] if unused.always else [(max(t, first), min(t + unused.window, last)) for t in unused.times])
-    times = sorted({first, *(c for c in (*changes, *doubt) if first < c <= last)})
-    found: list[dict[str, Any]] = []
-    wrong = doubtful = 0
-    for c, following in zip(times, (*times[1:], last + 1)):
-        wrong, doubtful = wrong + changes[c], doubtful + doubt[c]
-        verdict = Verdict.INCONSISTENT if wrong else Verdict.UNDETERMINED if doubtful else Verdict.CONSISTENT
-        if found and (found[-1]["verdict"], found[-1]["individuals"]) == (verdict.value, wrong):
-            found[-1]["to"] = following - 1
-        else:
-            found.append({"from": c, "to": following - 1, "verdict": verdict.value, "individuals": wrong})
-    return found
-
-
-def _by_individual(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[int, int]]]:
-    """The spans of each individual, joined."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for row in rows:
-        for name in {row["individual"], row.get("other", row["individual"])}:
-            spans.setdefault(name, []).append((row["from"], row["to"]))
-    return {name: _joined(sorted(found)) for name, found in spans.items()}
-
-
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
     for start, end in spans:
         if joined and start <= joined[-1][1] + 1:
             joined[-1] = joined[-1][0], max(joined[-1][1], end)
@@ -65,11 +82,10 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _add(changes: Counter[int], spans: Iterable[tuple[int, int]]) -> None:
+def _add(changes: Counter[int], spans: Iterable[Span]) -> None:
     for start, end in spans:
-        if start <= end:
-            changes[start] += 1
-            changes[end + 1] -= 1
+        changes[start] += 1
+        changes[end + 1] -= 1
 
 
 @dataclass(frozen=True)

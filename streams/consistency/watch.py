@@ -1,4 +1,4 @@
-"""One stream being watched: events in, rows and verdicts out."""
+"""One stream being watched: records in, rows and verdicts out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from shiq.errors import InputError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover, Verdict, blocks
 from streams.consistency.events import Intake
-from streams.consistency.labels import shown
 from streams.consistency.plan import Plan
-from streams.consistency.spans import runs
+from streams.consistency.rows import Rows, order
+from streams.consistency.spans import Spans, runs
 from streams.consistency.state import Partition
 from streams.consistency.static import one_name, static_columns
-from streams.consistency.verdicts import Row, StreamResult, Unused, verdict_runs
+from streams.consistency.verdicts import Row, StreamResult, Verdicts
 from streams.consistency.violations import Violations
-from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import Arrival, Clock
+from streams.front.arrivals import Arrivals
+from streams.front.checkpoint import packed, unpacked
+from streams.front.event import Event
 from streams.front.record import Record
-from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
 
 #: A batch is taken when it has so many triples, however few events these are.
 _MOST_TRIPLES = 200_000
@@ -33,30 +33,33 @@ _SPARE_NAMES = 10_000
 
 @dataclass
 class Watch:
-    """One stream being checked: what was taken in and not yet decided, and what is known."""
+    """One stream being checked: what was taken in and not yet decided, and what is known.
+
+    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still are told too.
+    """
 
     plan: Plan
-    clock: Clock
-    start: int | None
-    end: int | None
-    unit: str
-    allow: Collection[str]
-    rejects: Rejects
-    heard: Callable[[list[Row]], None]
+    arrivals: Arrivals
+    start: int | None = None
+    end: int | None = None
+    batch: int = 1000
+    allow: Collection[str] = ()
+    heard: Callable[[list[Row]], None] = lambda rows: None
+    follow: bool = False
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("events", "triples", "outside", "duplicates"), 0))
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("events", "triples", "outside"), 0))
     rows: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.partition = Partition(self.plan)
         self.intake = Intake(self.plan.view, self.partition.masks)
-        self.unused = Unused(self.plan.window)
+        self.verdicts = Verdicts(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
-        self._first: int | None = None
-        self._ids: dict[str, int] = {}
+        self.arrivals.window, self.arrivals.unused = self.plan.window, self._unused
+        self._begun = perf_counter()
         self._events: list[tuple[Event, Record]] = []
         self._triples = 0
-        self._conflicts: dict[int, tuple[list[str], list[str]]] = {}
+        self.telling = Rows(self.plan, self.partition.finder, self.intake.names, self.end, self.heard)
 
     def begin(self, static: Any) -> None:
         """Takes what holds at all times: the ontology's own assertions, and ``static``."""
@@ -73,47 +76,27 @@ class Watch:
             reason = "a static assertion that is none of names and roles"
             self.leftovers.append(Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left)))
         self.partition.take_static(columns.key, columns.label)
-        self._static_names = len(self.intake.names.names)
-        self.unused.always |= any(blocks(leftover, self.allow) for leftover in self.leftovers)
+        self.verdicts.always |= any(blocks(leftover, self.allow) for leftover in self.leftovers)
+        self._begun = perf_counter()
 
     def take(self, record: Record) -> bool:
-        """Whether the record is an event that is used."""
-        try:
-            if record.problem:
-                raise EventError(record.problem)
-            event = record.event or parse_event(record.data, self.unit)
-        except EventError as error:
-            return self._reject(MALFORMED, record, str(error), None)
-        if event.id is not None and self._is_known(event.id, event.t):
-            self.counts["duplicates"] += 1
+        """Takes a record, and decides with it if enough wait; whether time went on by it."""
+        points = self.arrivals.points
+        event = self.arrivals.accept(record)
+        if event is None:
             return False
-        arrival = self.clock.judge(event.t)
-        if arrival is not Arrival.ACCEPTED:
-            kind = LATE if arrival is Arrival.LATE else AHEAD
-            return self._reject(kind, record, self.clock.said(event.t, arrival), event.t)
-        if event.id is not None:
-            self._ids[event.id] = event.t
-        self._first = event.t if self._first is None else min(self._first, event.t)
         if event.t < (self.start or 0) or (self.end is not None and event.t > self.end):
             self.counts["outside"] += 1
-            return False
-        self._events.append((event, record))
-        self._triples += len(event.triples)
-        return True
+        else:
+            self._events.append((event, record))
+            self._triples += len(event.triples)
+            if len(self._events) >= self.batch or self._triples >= _MOST_TRIPLES:
+                self.flush()
+        return self.arrivals.points > points
 
-    def _is_known(self, name: str, t: int) -> bool:
-        """Whether an event of this id came before, and can still matter."""
-        before = self._ids.get(name)
-        return before is not None and t - before <= self.plan.window + self.clock.lateness
-
-    def _reject(self, kind: str, record: Record, reason: str, t: int | None) -> bool:
-        self.rejects.add(kind, record.source, record.line, reason, record.text)
+    def _unused(self, kind: str, t: int | None) -> None:
         if kind not in self.allow:
-            self.unused.add(t)
-        return False
-
-    def is_full(self, batch: int) -> bool:
-        return len(self._events) >= batch or self._triples >= _MOST_TRIPLES
+            self.verdicts.not_used(t)
 
     def flush(self) -> None:
         """Decides what was taken in so far."""
@@ -124,9 +107,8 @@ class Watch:
 
         def tell(place: int, kind: str, reason: str, text: str) -> None:
             event, record = events[owner[place]]
-            self.rejects.add(kind, record.source, record.line, reason, text)
-            if kind not in self.allow:
-                self.unused.add(event.t)
+            self.arrivals.rejects.add(kind, record.source, record.line, reason, text)
+            self._unused(kind, event.t)
 
         texts = [text for event, _ in events for text in event.triples]
         self.counts["events"] += len(events)
@@ -134,75 +116,93 @@ class Watch:
         columns = self.intake.read(texts, times[owner], tell)
         begun = perf_counter()
         self.partition.take(*columns)
-        watermark = self.clock.watermark or 0
-        found = self.partition.retire(watermark)
+        found = self.partition.retire(self.arrivals.clock.watermark or 0)
+        opened = self.partition.open() if self.follow else None
         self.seconds["deciding"] += perf_counter() - begun
         self._tell(found)
-        self._forget(watermark)
+        clock = self.arrivals.clock
+        if opened is not None and clock.newest is not None:
+            self.telling.opened(opened, self.arrivals.first or 0, clock.newest)
+        self._forget()
 
-    def _forget(self, watermark: int) -> None:
-        """Lets names and ids go that nothing live has."""
-        oldest = watermark - self.plan.window
-        if len(self._ids) > _SPARE_NAMES:
-            self._ids = {name: t for name, t in self._ids.items() if t >= oldest}
+    def _forget(self) -> None:
+        """Lets names go that nothing live has."""
         key = self.partition.keys()
         live = key[runs(key)]
         if len(self.intake.names.names) > 2 * len(live) + _SPARE_NAMES:
             self.partition.renumber(self.intake.names.keep(live))
+            self.verdicts.settle({name or "" for n in range(len(live)) for name in self.intake.names.pair(n)})
 
     def _tell(self, found: Violations) -> None:
+        """Tells final rows."""
         begun = perf_counter()
-        rows = sorted((self._row(*values) for values in zip(*(column.tolist() for column in found))), key=_order)
-        self.heard(rows)
+        rows = self.telling.final(found)
+        self.verdicts.add(rows)
         self.rows += rows
         self.seconds["writing"] += perf_counter() - begun
-
-    def _row(self, key: int, number: int, start: int, end: int) -> Row:
-        if number not in self._conflicts:
-            conflict = self.partition.finder.conflict(number)
-            self._conflicts[number] = sorted(set(map(shown, conflict))), list(self.plan.axioms_of(conflict))
-        labels, axioms = self._conflicts[number]
-        individual, other = self.intake.names.pair(key)
-        who = {"individual": individual} if other is None else {"individual": individual, "other": other}
-        return {**who, "from": start, "to": end, "conflict": labels, "axioms": axioms, "final": True}
 
     def finish(self) -> StreamResult:
         """Decides the rest, and says what is known."""
         self.flush()
-        if self.clock.newest is None and self.rejects.counts:
-            why = self.rejects.leftovers()[0].message
+        newest, rejects = self.arrivals.clock.newest, self.arrivals.rejects
+        if newest is None and rejects.counts:
+            why = rejects.leftovers()[0].message
             raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
-        first = self._first if self.start is None else self.start
-        last = self.clock.newest if self.end is None else self.end
+        first = self.arrivals.first if self.start is None else self.start
+        last = newest if self.end is None else self.end
         begun = perf_counter()
         found = self.partition.finish()
         self.seconds["deciding"] += perf_counter() - begun
-        if first is None or last is None or last < first:
-            verdicts: list[Row] = []
-        else:
+        runs: list[Row] = []
+        if first is not None and last is not None and first <= last:
             start, end = np.maximum(found.start, first), np.minimum(found.end, last)
             self._tell(Violations(found.key, found.conflict, start, end).at(start <= end))
-            verdicts = verdict_runs(self.rows, self.unused, first, last)
-        leftovers = [*self.leftovers, *self.rejects.leftovers()]
-        values = {run["verdict"] for run in verdicts}
+            runs = self.verdicts.runs(first, last)
+        leftovers = [*self.leftovers, *rejects.leftovers()]
+        values = {run["verdict"] for run in runs}
         undetermined = Verdict.UNDETERMINED.value in values or any(blocks(leftover, self.allow) for leftover in leftovers)
         verdict = Verdict.UNDETERMINED if undetermined else Verdict.CONSISTENT
         if Verdict.INCONSISTENT.value in values:
             verdict = Verdict.INCONSISTENT
-        return StreamResult(tuple(sorted(self.rows, key=_order)), tuple(verdicts), verdict, tuple(leftovers), self._statistics())
+        rows = tuple(sorted(self.rows, key=order))
+        return StreamResult(rows, tuple(runs), verdict, tuple(leftovers), self._statistics())
 
     def _statistics(self) -> dict[str, Any]:
-        strategy = self.partition.strategy
-        cached = {"rows": self.partition.most_rows, "bytes": self.partition.most_bytes}
+        spent = perf_counter() - self._begun
+        self.seconds["reading"] = spent - self.seconds["deciding"] - self.seconds["writing"]
         return {
             **self.counts,
+            "duplicates": self.arrivals.duplicates,
             "tuples": self.intake.tuples,
-            "evaluations": strategy.evaluations,
-            "cached": cached,
-            "rejected": dict(self.rejects.counts),
+            "evaluations": self.partition.strategy.evaluations,
+            "cached": {"rows": self.partition.most_rows, "bytes": self.partition.most_bytes},
+            "rejected": dict(self.arrivals.rejects.counts),
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
         }
 
+    def state(self) -> bytes:
+        """What `restore` takes; nothing waits to be decided."""
+        partition, names = self.partition, "\n".join(self.intake.names.names).encode("utf-8", "surrogatepass")
+        document = {
+            "arrivals": self.arrivals.state(),
+            "verdicts": self.verdicts.state(),
+            "told": self.telling.told,
+            "counts": self.counts,
+            "tuples": self.intake.tuples,
+            "evaluations": partition.strategy.evaluations,
+            "cached": [partition.most_rows, partition.most_bytes],
+        }
+        return packed(document, {**partition.spans._asdict(), "names": np.frombuffer(names, np.uint8)})
 
-def _order(row: Row) -> tuple[Any, ...]:
-    return row["from"], row["to"], row["individual"], row.get("other", ""), row["conflict"]
+    def restore(self, state: bytes) -> None:
+        """Goes on where another watch was, which had begun with the same."""
+        document, columns = unpacked(state)
+        names = columns.pop("names").tobytes().decode("utf-8", "surrogatepass")
+        self.intake.names.set(names.split("\n") if names else [])
+        partition = self.partition
+        partition.restore(Spans(**columns))
+        partition.strategy.evaluations = document["evaluations"]
+        partition.most_rows, partition.most_bytes = document["cached"]
+        self.arrivals.restore(document["arrivals"])
+        self.verdicts.restore(document["verdicts"])
+        self.telling.told, self.counts, self.intake.tuples = document["told"], document["counts"], document["tuples"]

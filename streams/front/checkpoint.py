@@ -7,14 +7,18 @@ former. One writer at a time. State is bytes that its owner can read back (Arrow
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from jobs.files import naming, replace_file
 from jobs.store.lock import writing
@@ -37,6 +41,47 @@ class Saved:
 
 
 @dataclass
+class Pace:
+    """When it is time to save, or to let rows be seen: each `POINTS` points of time, and each `SECONDS`."""
+
+    points: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    def is_due(self, points: int = 1) -> bool:
+        """Whether it is time, after ``points`` more points."""
+        self.points += points
+        return self.points >= POINTS or time.monotonic() - self.since >= SECONDS
+
+    def restart(self) -> None:
+        """Counts from here."""
+        self.points, self.since = 0, time.monotonic()
+
+
+def packed(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+    """A JSON value and columns of numbers as one state."""
+    held = BytesIO()
+    text = np.frombuffer(json.dumps(document).encode(), np.uint8)
+    assert not any(column.dtype.hasobject for column in columns.values()), "objects would be pickled"
+    np.savez(held, document=text, **{f"column-{name}": column for name, column in columns.items()})  # type: ignore[arg-type]
+    return held.getvalue()
+
+
+def unpacked(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
+    """What `packed` put together."""
+    with np.load(BytesIO(state), allow_pickle=False) as held:
+        columns = {name.removeprefix("column-"): held[name] for name in held.files if name != "document"}
+        return json.loads(held["document"].tobytes()), columns
+
+
+def fingerprint(texts: Iterable[str]) -> str:
+    """A short name of ``texts`` in any order, for settings that are long, such as a TBox."""
+    digest = hashlib.sha256()
+    for text in sorted(texts):
+        digest.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
+    return digest.hexdigest()[:12]
+
+
+@dataclass
 class Checkpoint:
     """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program, window, …), as short texts; a run
     with others is refused."""
@@ -44,8 +89,6 @@ class Checkpoint:
     path: Path
     settings: Mapping[str, str]
     number: int = 0
-    _points: int = 0
-    _since: float = field(default_factory=time.monotonic)
 
     def load(self) -> Saved | None:
         """What the last run saved; None if there was none. Raises: OperationalError for a run with other settings, or damage."""
@@ -74,11 +117,6 @@ class Checkpoint:
                     "Go on with the same, or name another directory.",
                 )
 
-    def is_due(self, points: int = 1) -> bool:
-        """Whether it is time to save, after ``points`` more points."""
-        self._points += points
-        return self._points >= POINTS or time.monotonic() - self._since >= SECONDS
-
     def save(self, saved: Saved) -> None:
         """Puts ``saved`` in the place of what was saved before, in one step. Raises: OperationalError."""
         name = f"state-{self.number + 1}"
@@ -98,7 +136,7 @@ class Checkpoint:
                 if old.name != name:
                     with contextlib.suppress(OSError):
                         old.unlink()
-        self.number, self._points, self._since = self.number + 1, 0, time.monotonic()
+        self.number += 1
 
 
 @contextmanager

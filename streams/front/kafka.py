@@ -77,7 +77,7 @@ class KafkaSource:
                 partition, offset = message.partition(), message.offset()
                 if not follow and partition not in ends:
                     continue
-                self.position[str(partition)] = offset + 1
+                self.position = {**self.position, str(partition): offset + 1}
                 if not follow and offset + 1 >= ends[partition]:
                     del ends[partition]
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")

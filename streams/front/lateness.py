@@ -16,14 +16,15 @@ class Arrival(Enum):
 
 @dataclass
 class Clock:
-    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``.
+    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``. Where the
+    lateness is None nothing is late: a finite source may be read in any order.
 
     >>> clock = Clock(lateness=2, max_ahead=100)
     >>> [clock.judge(t).value for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
     (['accepted', 'accepted', 'late', 'ahead', 'accepted'], 11, 9)
     """
 
-    lateness: int = 0
+    lateness: int | None = 0
     max_ahead: int = 100_000
     newest: int | None = None
 
@@ -31,7 +32,7 @@ class Clock:
         """Whether an event at ``t`` is accepted now; if so, time goes on to it. The first one always is."""
         if self.newest is None:
             self.newest = t
-        elif t < self.newest - self.lateness:
+        elif self.lateness is not None and t < self.newest - self.lateness:
             return Arrival.LATE
         elif t > self.newest + self.max_ahead:
             return Arrival.AHEAD
@@ -41,8 +42,8 @@ class Clock:
 
     @property
     def watermark(self) -> int | None:
-        """Nothing before this time is accepted any more; None before the first event."""
-        return None if self.newest is None else self.newest - self.lateness
+        """Nothing before this time is accepted any more; None while that may be anything."""
+        return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
     def said(self, t: int, arrival: Arrival) -> str:
         """Why an event at ``t`` was not accepted, as a sentence."""

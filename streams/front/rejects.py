@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from shiq.verdict import Leftover
-from streams.front.sinks import Sink
 
 #: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or is too far ahead.
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
@@ -17,9 +18,9 @@ _SHOWN = 20
 
 @dataclass
 class Rejects:
-    """The records that were not used. ``sink``: where each goes, if anywhere; ``shown``: the first of each kind, for results."""
+    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of each kind, for results."""
 
-    sink: Sink | None = None
+    write: Callable[[Sequence[str]], None] = lambda rows: None
     counts: Counter[str] = field(default_factory=Counter)
     shown: list[Leftover] = field(default_factory=list)
 
@@ -28,11 +29,20 @@ class Rejects:
         self.counts[kind] += 1
         if self.counts[kind] <= _SHOWN:
             self.shown.append(Leftover(kind, reason, source, line, text[:200]))
-        if self.sink is not None:
-            row = {"kind": kind, "source": source, "line": line, "reason": reason, "text": text}
-            self.sink.write([json.dumps(row, ensure_ascii=False)])
+        row = {"kind": kind, "source": source, "line": line, "reason": reason, "text": text}
+        self.write([json.dumps(row, ensure_ascii=False)])
 
     def leftovers(self) -> list[Leftover]:
         """What to tell in a result: the first of each kind, and how many more there are."""
         more = {kind: count - _SHOWN for kind, count in self.counts.items() if count > _SHOWN}
         return [*self.shown, *(Leftover(kind, f"{count:,} more", count=count) for kind, count in sorted(more.items()))]
+
+    def state(self) -> Any:
+        """What `restore` takes, as JSON."""
+        told = [[x.kind, x.message, x.source, x.line, x.text] for x in self.shown]
+        return {"counts": self.counts, "shown": told}
+
+    def restore(self, state: Any) -> None:
+        """Goes on where another run was."""
+        self.counts = Counter(state["counts"])
+        self.shown = [Leftover(*told) for told in state["shown"]]

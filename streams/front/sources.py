@@ -1,7 +1,7 @@
 """Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka topics.
 
-A source yields records in order. Its ``position`` is a JSON value that says how far the records yielded so far go; set before
-`read`, the records behind it come. Files keep the position by line and, where they are not packed, by byte.
+A source yields records in order. Its ``position`` is a JSON value that says how far the records yielded so far go, replaced and
+never changed; set before `read`, the records behind it come. Files keep it by line and, where they are not packed, by byte.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class Source(Protocol):
         """The records behind ``position``; with ``follow`` those to come too. Raises: InputError, OperationalError."""
 
 
-def open_source(target: str, unit: str = "sec") -> Source:
+def open_source(target: str, unit: str = "sec", format: str = "auto") -> Source:
     """The source that ``target`` names: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
+    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines.
 
     Raises: InputError for a file that is not there, UsageError for an address that is none.
     """
@@ -59,8 +60,11 @@ def open_source(target: str, unit: str = "sec") -> Source:
     path = Path(target)
     if not path.exists():
         raise InputError(f"{target} does not exist", "Check the path.")
-    if table_kind(target) is not None:
+    kind = table_kind(target) if format in ("auto", "table") else None
+    if kind is not None:
         return Table(target, unit)
+    if format == "table":
+        raise InputError(f"{target} is no table", "Give a Parquet file, a folder of them, or a Delta table.")
     return Folder(path) if path.is_dir() else LinesFile(path)
 
 
@@ -141,7 +145,7 @@ class Folder:
     """The files of a folder, in order of their names; with ``follow`` those that come later too. Position: by file."""
 
     path: Path
-    position: dict[str, Any] = field(default_factory=dict)
+    position: dict[str, Any] = field(default_factory=lambda: {"done": [], "file": "", "at": None})
 
     @property
     def name(self) -> str:
@@ -149,15 +153,16 @@ class Folder:
 
     def read(self, follow: bool) -> Iterator[Record]:
         while True:
+            done = set(self.position["done"])
             for file in self._files():
-                known = self.position.get(file.name)
-                if known == "done":
+                if file.name in done:
                     continue
-                lines = LinesFile(file, known or {"line": 0, "byte": 0})
+                begun = self.position["at"] if self.position["file"] == file.name else None
+                lines = LinesFile(file, begun or {"line": 0, "byte": 0})
                 for record in lines.read(False):
-                    self.position[file.name] = lines.position
+                    self.position = {"done": self.position["done"], "file": file.name, "at": lines.position}
                     yield record
-                self.position[file.name] = "done"
+                self.position = {"done": [*self.position["done"], file.name], "file": "", "at": None}
             if not follow:
                 return
             time.sleep(_LOOK)

@@ -1,21 +1,158 @@
-"""What the commands about consistency share: how a TBox is watched."""
+"""The options that stream commands share: what goes in and out, ontologies, and how a TBox is watched."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from jobs.commands.options import Nearest
+from jobs.commands.options import Nearest, master_option
 from shiq.errors import InputError
 from shiq.verdict import KINDS
 from streams.consistency.negative_inclusions import GROUPINGS
 from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
+from streams.front.arrivals import Arrivals
+from streams.front.event import UNITS
+from streams.front.lateness import Clock
+from streams.front.rejects import Rejects
+from streams.front.run import Run, started
+from streams.front.sources import open_source
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What each command on a stream is asked for: `feeding` gives it as the argument ``feed``."""
+
+    sources: tuple[str, ...]
+    format: str
+    unit: str
+    engine: str
+    master: str | None
+    follow: bool
+    lateness: int
+    max_ahead: int
+    checkpoint: str | None
+    out: str
+    rejected: str | None
+    allow: tuple[str, ...]
+    json_file: str | None
+    quiet: bool
+    verbose: bool
+
+    def started(self, settings: Mapping[str, str], **more: str | None) -> AbstractContextManager[Run]:
+        """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings`` of the command, which change
+        rows (see `streams.front.run.started`)."""
+        own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit, "format": self.format}
+        targets = {"out": self.out, "rejects": self.rejected, **more}
+        if self.json_file == "-":
+            targets = {name: None if target == "-" else target for name, target in targets.items()}
+        sources = [open_source(name, self.unit, self.format) for name in self.sources]
+        return started(sources, targets, self.checkpoint, {**own, **settings})
+
+    def arrivals(self, run: Run, window: int = 0, *, unordered: bool = False) -> Arrivals:
+        """What makes events of the records of ``run``, and writes its rejects. ``unordered``: nothing is late, unless it is
+        followed."""
+        lateness = None if unordered and not self.follow else self.lateness
+        return Arrivals(Clock(lateness, self.max_ahead), Rejects(run.outputs.texts("rejects")), self.unit, window)
+
+    def tell(self, text: str) -> None:
+        """Prints a summary: to stderr where rows, which programs read, are on stdout."""
+        if not self.quiet:
+            click.echo(text, err="-" in (self.out, self.json_file))
+
+
+def feeding(*, formats: tuple[str, ...] = ("auto", "jsonl", "table"), unit: str = "sec") -> Callable[[F], F]:
+    """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the usual one."""
+
+    def put(command: F) -> F:
+        names = [field.name for field in fields(Feed)]
+
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
+
+        found: F = _with_options(call, _feed_options(formats, unit))
+        return found
+
+    return put
+
+
+def _with_options(command: Any, options: tuple[Callable[[Any], Any], ...]) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _feed_options(formats: tuple[str, ...], unit: str) -> tuple[Callable[[Any], Any], ...]:
+    return (
+        click.option(
+            "--source",
+            "-s",
+            "sources",
+            multiple=True,
+            required=True,
+            help="Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
+            "socket://HOST:PORT; repeatable.",
+        ),
+        click.option("--format", type=Nearest(list(formats)), default=formats[0], show_default=True, help="What sources hold."),
+        click.option(
+            "--unit", type=Nearest(list(UNITS)), default=unit, show_default=True, help="What date-times are floored to."
+        ),
+        click.option(
+            "--engine",
+            type=Nearest(["local", "spark"]),
+            default="local",
+            show_default=True,
+            help="This process, or Spark Structured Streaming.",
+        ),
+        master_option,
+        click.option("--follow", is_flag=True, help="Wait for what is still to come; Ctrl-C ends it."),
+        click.option("--lateness", type=click.IntRange(min=0), default=0, show_default=True, help="How late events may come."),
+        click.option(
+            "--max-ahead", type=click.IntRange(min=1), default=100_000, show_default=True, help="How far one may be ahead."
+        ),
+        click.option("--checkpoint", metavar="DIR", help="Where a run that was stopped goes on; each row is written once."),
+        click.option("--out", default="-", show_default=True, metavar="FILE", help="Where rows go: a file, -, a table, a topic."),
+        click.option("--rejects", "rejected", metavar="FILE", help="What was not used, and why."),
+        *_ANSWERS,
+    )
+
+
+#: What commands have that read no stream, too.
+_ANSWERS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--allow",
+        type=Nearest(list(KINDS)),
+        multiple=True,
+        metavar="KIND",
+        help="Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
+    ),
+    click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+    click.option("-q", "--quiet", is_flag=True, help="No summary."),
+    click.option("-v", "--verbose", is_flag=True, help="All of it; with errors, where they come from."),
+)
+
+
+def answering(command: F) -> F:
+    """The options --allow, --json, -q, -v of a command that reads no stream."""
+    found: F = _with_options(command, _ANSWERS)
+    return found
+
+
+tbox_option = click.option("--tbox", "-t", multiple=True, help="Ontology file; repeatable.")
+static_option = click.option("--static", multiple=True, metavar="FILE", help="What holds at all times; repeatable.")
+store_option = click.option("--store", metavar="KG", help="A store that `shiq index` built, instead of --tbox and --static.")
+catalog_option = click.option(
+    "--catalog", metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON. Nothing is fetched."
+)
 
 
 def _cut(context: click.Context, parameter: click.Parameter, value: str) -> str | tuple[int, ...]:
@@ -38,8 +175,9 @@ def _rates(context: click.Context, parameter: click.Parameter, file: str | None)
 
 
 def watching(command: F) -> F:
-    """The options of `streams.consistency.plan`, and what all commands have."""
-    for option in reversed(
+    """The options of `streams.consistency.plan`."""
+    found: F = _with_options(
+        command,
         (
             click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable."),
             click.option("--strategy", type=Nearest(list(STRATEGIES)), default="mask", show_default=True),
@@ -56,17 +194,7 @@ def watching(command: F) -> F:
             click.option(
                 "--assume", type=Nearest(list(ASSUMPTIONS)), multiple=True, help="What the ontology does not say; repeatable."
             ),
-            click.option(
-                "--allow",
-                type=Nearest(list(KINDS)),
-                multiple=True,
-                metavar="KIND",
-                help="Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
-            ),
-            click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
-            click.option("-q", "--quiet", is_flag=True, help="No summary."),
-            click.option("-v", "--verbose", is_flag=True, help="All of it; with errors, where they come from."),
-        )
-    ):
-        command = option(command)
-    return command
+            catalog_option,
+        ),
+    )
+    return found

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from jobs.commands.running import write_json
-from jobs.commands.stream.options import watching
+from jobs.commands.stream.options import answering, watching
 
 
 @click.command()
 @watching
+@answering
 def plan(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any) -> int:
     """How a stream is watched for contradictions with an ontology, and what of the ontology is not. Exits with 0, or 3 if
     something is left out.

@@ -1,0 +1,143 @@
+"""A run of a stream system: records in, rows out, and checkpoints that take both and the state in one step.
+
+What a process had done behind its last checkpoint when it died is done again by the next: records behind it are read again, and
+rows behind it are cut off the outputs (or, where a topic had them already, not sent again). So each row is there once, and none
+is lost. The end of an input is behind the last checkpoint too, so that a run may go on where a source has grown since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from shiq.errors import UsageError
+from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
+from streams.front.input import Input
+from streams.front.record import Record
+from streams.front.sinks import Sink, open_sink, row_text
+from streams.front.sources import Source
+
+#: What a system says at the end.
+R_co = TypeVar("R_co", covariant=True)
+
+
+class System(Protocol[R_co]):
+    """What is made of a stream. Rows go to the outputs of its run whenever it likes; the same records and state make the same."""
+
+    def take(self, record: Record) -> bool:
+        """Takes a record; whether time went on by it."""
+
+    def flush(self) -> None:
+        """Does now what waits to be done."""
+
+    def state(self) -> bytes:
+        """All that is needed to go on from here, after `flush`; no pickle (`streams.front.checkpoint.packed`)."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from the `state` of another run."""
+
+    def finish(self) -> R_co:
+        """Does what the end of the input brings; the result."""
+
+
+@dataclass
+class Outputs:
+    """Sinks by the names of their options; what goes to one that is not there goes nowhere."""
+
+    sinks: Mapping[str, Sink]
+
+    def write(self, name: str, rows: Iterable[Any]) -> None:
+        """Rows, each any JSON value, for the output ``name``."""
+        if name in self.sinks:
+            self.sinks[name].write([row_text(row) for row in rows])
+
+    def to(self, name: str) -> Callable[[Iterable[Any]], None]:
+        """What takes rows for the output ``name``."""
+        return partial(self.write, name)
+
+    def texts(self, name: str) -> Callable[[Sequence[str]], None]:
+        """What takes rows that are texts already (as `Rejects` needs it)."""
+        return self.sinks[name].write if name in self.sinks else lambda rows: None
+
+    def flush(self) -> dict[str, int]:
+        """Makes all durable; the lengths."""
+        return {name: sink.flush() for name, sink in self.sinks.items()}
+
+
+@dataclass
+class Run:
+    """One run: its input, its outputs, and what a checkpoint of the run before holds."""
+
+    input: Input
+    outputs: Outputs
+    checkpoint: Checkpoint | None = None
+    saved: Saved | None = None
+
+    def drive(self, system: System[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> R_co:
+        """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``: see `Input.read`. With
+        ``follow`` Ctrl-C is the end of the input."""
+        if self.saved is not None:
+            system.restore(self.saved.state)
+        pace, changed = Pace(), False
+        looks = self.checkpoint is not None or follow
+        try:
+            for record in self.input.read(follow, time):
+                went = record is not None and system.take(record)
+                changed |= record is not None
+                if looks and changed and (pace.is_due(went) or record is None):
+                    self._save(system)
+                    pace.restart()
+                    changed = False
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+        self._save(system)
+        result = system.finish()
+        self.outputs.flush()
+        return result
+
+    def _save(self, system: System[R_co]) -> None:
+        system.flush()
+        lengths = self.outputs.flush()
+        if self.checkpoint is not None:
+            self.checkpoint.save(Saved(dict(self.input.positions), lengths, system.state()))
+
+
+@contextmanager
+def started(
+    sources: Sequence[Source],
+    targets: Mapping[str, str | None],
+    checkpoint: str | Path | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[Run]:
+    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None for none).
+
+    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run with others is refused. Raises:
+    UsageError, OperationalError.
+    """
+    wanted = {name: target for name, target in targets.items() if target is not None}
+    with ExitStack() as stack:
+        kept = saved = None
+        if checkpoint is not None:
+            _check(wanted)
+            names = {"source": ", ".join(source.name for source in sources), "outputs": ", ".join(sorted(wanted))}
+            kept = stack.enter_context(checkpointing(Path(checkpoint), {**(settings or {}), **names}))
+            saved = kept.load()
+        sinks: dict[str, Sink] = {}
+        for name, target in wanted.items():
+            sinks[name] = open_sink(target, saved.lengths[name] if saved else None)
+            stack.callback(sinks[name].close)
+        yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved)
+
+
+def _check(targets: Mapping[str, str]) -> None:
+    for name, target in targets.items():
+        if target.endswith(".parquet"):
+            raise UsageError(
+                f"--{name} {target}: a Parquet file cannot be gone on with",
+                "Write JSON lines or a .delta table with --checkpoint.",
+            )
