@@ -1,0 +1,157 @@
+"""Programs that were read and checked, ready to run.
+
+>>> program = Program.parse("d(X) :- b(X) in [1].")
+>>> [(model.t, model.derived) for model in program.run([(0, ["b(1)"]), (2, [])])]
+[(0, ['d(1)']), (1, ['d(1)']), (2, [])]
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiq.errors import InputError, UsageError
+from streams.front.event import UNITS
+from streams.rules.functions import Functions, read_functions
+from streams.rules.key import Keyed, find_key
+from streams.rules.model import Model
+from streams.rules.problems import Problem, ProgramError
+from streams.rules.reader import Program as Read
+from streams.rules.reader import read_program
+from streams.rules.safety import ordered
+from streams.rules.splitting import Splitting, split
+from streams.rules.stratification import strata
+from streams.rules.syntax import Aggregate, Checked, External, Literal, Windowed, windowed
+
+if TYPE_CHECKING:
+    from streams.rules.session import Session
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that was checked. ``read``: as it was read, for the places of facts."""
+
+    checked: Checked
+    functions: Functions
+    unit: str
+    read_as: Read
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        functions: Functions | None = None,
+        unit: str = "sec",
+        *,
+        file: str = "program",
+        at_most_binds: bool = False,
+    ) -> Program:
+        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for an unknown unit."""
+        return cls._of([(text, file)], functions or {}, unit, at_most_binds)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path | Iterable[str | Path],
+        python: str | Path | None = None,
+        unit: str = "sec",
+        *,
+        at_most_binds: bool = False,
+    ) -> Program:
+        """The program of one file or several together. Raises: ProgramError, InputError."""
+        paths = [path] if isinstance(path, str | Path) else list(path)
+        functions = read_functions(python) if python is not None else {}
+        return cls._of([(_text(Path(one)), str(one)) for one in paths], functions, unit, at_most_binds)
+
+    @classmethod
+    def _of(cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool) -> Program:
+        if unit not in UNITS:
+            raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
+        found = Read()
+        for text, file in texts:
+            read_program(text, file, unit, found)
+        return cls(checked(found, functions, at_most_binds), functions, unit, found)
+
+    @cached_property
+    def key(self) -> Keyed:
+        """By which arguments the program can be split into shards, or what prevents it."""
+        return find_key(self.checked.rules, set(self.checked.facts))
+
+    @cached_property
+    def splitting(self) -> Splitting:
+        """Dependency and component graphs, macro-nodes."""
+        return split(self.checked.rules)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for programs that say the same, whatever their comments and places."""
+        told = [*map(str, self.checked.rules), *(f"{name}{row}" for name, rows in self.checked.facts.items() for row in rows)]
+        shown = [] if self.checked.shown is None else ["#show", *self.checked.shown]
+        lines = [*told, *shown, *map(str, self.checked.mapped), self.unit]
+        return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def session(self, **options: Any) -> Session:
+        """A run that rows are pushed into; options as those of `streams.rules.session.Options`."""
+        from streams.rules.session import Options, Session
+
+        return Session(self, Options(**options))
+
+    def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
+        """The models of the points of ``events``, each (t, atoms) as `Session.push` takes them."""
+        session = self.session(**options)
+        for t, atoms in events:
+            yield from session.taken(t, atoms)
+        yield from session.finished()
+
+    def restore(self, path: str | Path) -> Session:
+        """A session as `Session.save` wrote it. Raises: OperationalError for one of another program, or damage."""
+        from streams.rules.session import restored
+
+        return restored(self, Path(path))
+
+
+def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = False) -> Checked:
+    """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
+    problems = list(found.problems)
+    rules = tuple(ordered(rule, at_most_binds, problems) for rule in found.rules)
+    layers = strata(rules, problems)
+    horizons: dict[str, int] = {}
+    for rule in rules:
+        for literal in _externals(rule.body):
+            if literal.function not in functions:
+                said = f"nobody gave the function {literal.function}; name the file that defines it (--python)"
+                problems.append(Problem(literal.position, said))
+        for windowed_literal, _ in windowed(rule.body):
+            if windowed_literal.window is not None:
+                predicate = windowed_literal.atom.predicate
+                horizons[predicate] = max(horizons.get(predicate, 0), windowed_literal.window.horizon)
+    if problems:
+        raise ProgramError(problems)
+    facts = {predicate: tuple(rows) for predicate, rows in found.facts.items()}
+    shown = None if found.shown is None else frozenset(found.shown)
+    return Checked(rules, facts, layers, horizons, shown, tuple(mapped for mapped, _ in found.mapped.values()))
+
+
+def _externals(body: Iterable[Literal]) -> Iterator[External]:
+    for literal in body:
+        if isinstance(literal, External):
+            yield literal
+        elif isinstance(literal, Aggregate):
+            for element in literal.elements:
+                yield from _externals(inner for inner in element.body if not isinstance(inner, Windowed))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error})", "Check the path.") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}:{line}: this is no UTF-8 (byte {error.object[error.start]:#04x})", "Save it as UTF-8."
+        ) from error

@@ -1,0 +1,176 @@
+"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004, section 1, "Safety").
+
+`ordered` gives the body in an order in which, from left to right, each literal has what it needs. The engine and the reference
+take it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+
+from streams.rules.problems import Problem
+from streams.rules.syntax import (
+    AT_MOST,
+    COUNT,
+    Aggregate,
+    Comparison,
+    Element,
+    External,
+    Literal,
+    Rule,
+    Term,
+    Variable,
+    Windowed,
+    variables,
+)
+
+
+def names(terms: Iterable[Term]) -> set[str]:
+    """The names of the variables in ``terms``."""
+    return {variable.name for term in terms for variable in variables(term)}
+
+
+def occurrences(literal: Literal) -> list[Variable]:
+    """The variables of a literal, as they occur in its text."""
+    if isinstance(literal, Windowed):
+        terms = [*literal.atom.arguments, *((literal.count,) if literal.count else ())]
+    elif isinstance(literal, Comparison):
+        terms = [literal.left, literal.right]
+    elif isinstance(literal, External):
+        terms = [*literal.inputs, *literal.outputs]
+    else:
+        inner = [variable for element in literal.elements for variable in _of_element(element)]
+        found = [*inner, *(variable for _, term in literal.guards for variable in variables(term))]
+        return sorted(found, key=lambda variable: variable.position)
+    return [variable for term in terms for variable in variables(term)]
+
+
+def _of_element(element: Element) -> list[Variable]:
+    inside = [variable for literal in element.body for variable in occurrences(literal)]
+    return [*(variable for term in element.terms for variable in variables(term)), *inside]
+
+
+def global_names(rule: Rule) -> set[str]:
+    """The variables that occur outside the elements of aggregates."""
+    found = names(rule.head.arguments)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            found |= names(term for _, term in literal.guards)
+        else:
+            found |= {variable.name for variable in occurrences(literal)}
+    return found
+
+
+def _plain(terms: Iterable[Term]) -> set[str]:
+    return {term.name for term in terms if isinstance(term, Variable)}
+
+
+def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
+    """The variables that must be bound before ``literal`` is reached, and those that it binds; of an equation where either side
+    may be bound, those of the right. ``outer``: the global variables of the rule."""
+    if isinstance(literal, Windowed):
+        arguments, counted = names(literal.atom.arguments), names([literal.count] if literal.count else [])
+        if literal.negated or (literal.operator == AT_MOST and not literal.binds):
+            return arguments | counted, set()
+        bound = _plain(literal.atom.arguments)
+        if literal.operator == COUNT and isinstance(literal.count, Variable):
+            return arguments - bound, bound | counted
+        return (arguments | counted) - bound, bound
+    if isinstance(literal, Comparison):
+        return names([literal.left, literal.right]), set()
+    if isinstance(literal, External):
+        outputs = names(literal.outputs)
+        return names(literal.inputs) | (outputs - _plain(literal.outputs)), _plain(literal.outputs)
+    inside = {variable.name for element in literal.elements for variable in _of_element(element)}
+    needed = inside & outer
+    bound = set[str]()
+    for relation, term in literal.guards:
+        if relation == "=" and isinstance(term, Variable) and not literal.negated:
+            bound.add(term.name)
+        else:
+            needed |= names([term])
+    return needed, bound - needed
+
+
+def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
+    """Whether ``literal`` has what it needs."""
+    if isinstance(literal, Comparison) and literal.relation == "=" and not literal.negated:
+        left, right = names([literal.left]) - bound, names([literal.right]) - bound
+        if not right and left:
+            return isinstance(literal.left, Variable)
+        if not left and right:
+            return isinstance(literal.right, Variable)
+    return needed_and_bound(literal, outer)[0] <= bound
+
+
+def sequence(body: Sequence[Literal], bound: Set[str], outer: Set[str]) -> tuple[list[Literal], list[Literal], set[str]]:
+    """``body`` in an order in which each literal is ready, tests first; the literals that never are; what is bound then."""
+    order: list[Literal] = []
+    waiting, known = list(body), set(bound)
+    while True:
+        ready = [literal for literal in waiting if is_ready(literal, known, outer)]
+        if not ready:
+            return order, waiting, known
+        following = next((literal for literal in ready if not _own(literal, outer) - known), ready[0])
+        order.append(following)
+        waiting.remove(following)
+        known |= _own(following, outer)
+
+
+def _own(literal: Literal, outer: Set[str]) -> set[str]:
+    """The variables that are bound once ``literal`` held."""
+    if isinstance(literal, Aggregate):
+        return needed_and_bound(literal, outer)[1]
+    return {variable.name for variable in occurrences(literal)}
+
+
+def ordered(rule: Rule, at_most_binds: bool, problems: list[Problem]) -> Rule:
+    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where it occurs first.
+
+    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the atoms with m ≥ 1.
+    """
+    outer = global_names(rule)
+    order, stuck, known = sequence(rule.body, set(), outer)
+    while at_most_binds and (binding := _binding(stuck)) is not None:
+        marked = [replace(binding, binds=True) if literal is binding else literal for literal in (*order, *stuck)]
+        order, stuck, known = sequence(marked, set(), outer)
+    needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
+    unsafe = names(rule.head.arguments).union(*needed) - known
+    whole = [variable for term in rule.head.arguments for variable in variables(term)]
+    _tell(unsafe, [*whole, *(variable for literal in rule.body for variable in occurrences(literal))], problems)
+    done = [_inside(literal, known | unsafe, problems) for literal in order]
+    return replace(rule, body=tuple(done))
+
+
+def _binding(stuck: Iterable[Literal]) -> Windowed | None:
+    for literal in stuck:
+        if isinstance(literal, Windowed) and literal.operator == AT_MOST and not literal.negated and not literal.binds:
+            return literal
+    return None
+
+
+def _inside(literal: Literal, known: Set[str], problems: list[Problem]) -> Literal:
+    """An aggregate with the bodies of its elements in order."""
+    if not isinstance(literal, Aggregate):
+        return literal
+    elements = []
+    for element in literal.elements:
+        order, stuck, bound = sequence(element.body, known, set())
+        needed = (needed_and_bound(inner, set())[0] for inner in stuck)
+        _tell(names(element.terms).union(*needed) - bound, _of_element(element), problems)
+        body = tuple(inner for inner in order if not isinstance(inner, Aggregate))
+        elements.append(replace(element, body=body))
+    return replace(literal, elements=tuple(elements))
+
+
+def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[Problem]) -> None:
+    for name in sorted(unsafe):
+        first = min((variable for variable in places if variable.name == name), key=lambda variable: variable.position)
+        if first.is_anonymous:
+            said = (
+                "unsafe: _ is bound by nothing here; use it in positive literals only, or leave the argument to a rule of its own"
+            )
+        else:
+            said = f"unsafe: the variable {name} is bound by no positive literal; add one that has it as an argument"
+        problems.append(Problem(first.position, said))

@@ -1,0 +1,202 @@
+"""Runs of a program: rows in, points closed as time goes on, models out.
+
+Timelines, lateness and the closing of points: SPEC 004, section 2 ("Timeline").
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from jobs.files import naming, replace_file
+from shiq.errors import OperationalError, UsageError
+from streams.front.lateness import Arrival, Clock
+from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
+from streams.rules.input_columns import columns_of, rows_of
+from streams.rules.model import Model
+from streams.rules.reference import Reference
+from streams.rules.syntax import Evaluator
+
+if TYPE_CHECKING:
+    from streams.rules.program import Program
+
+TIMELINES: Final = ("dense", "on-input")
+_SCHEMA: Final = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """What changes models, beside the program."""
+
+    timeline: str = "dense"
+    complete_windows: bool = False
+    lateness: int = 0
+    max_ahead: int = 100_000
+    max_atoms: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        if self.timeline not in TIMELINES:
+            raise UsageError(f"unknown timeline {self.timeline!r}", f"The timelines are {' and '.join(TIMELINES)}.")
+        if self.lateness < 0 or self.max_ahead < 1 or self.max_atoms < 1:
+            raise UsageError("lateness is at least 0, max_ahead and max_atoms at least 1", "Say so.")
+
+
+@dataclass
+class Session:
+    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``: how many were."""
+
+    program: Program
+    options: Options = field(default_factory=Options)
+    rejects: Rejects = field(default_factory=Rejects)
+    closed: int | None = None
+    points: int = 0
+    atoms: int = 0
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.options.lateness, self.options.max_ahead)
+        self.evaluator = evaluator_of(self.program, self.options)
+        #: Rows of open points by predicate: lists of rows, or one tuple of columns.
+        self._open: dict[int, dict[str, Any]] = {}
+
+    def push(self, t: int, atoms: Iterable[str] | Mapping[str, Any] = (), source: str = "push", line: int = 0) -> list[Model]:
+        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the models of the points that are closed
+        by it. What is late, too far ahead, or no atom goes to ``rejects``. Raises: EvaluationError, InputError."""
+        return list(self.taken(t, atoms, source, line))
+
+    def taken(
+        self, t: int, atoms: Iterable[str] | Mapping[str, Any] = (), source: str = "push", line: int = 0, text: str = ""
+    ) -> Iterator[Model]:
+        """As `push`, but the models one by one: many points may lie between two rows."""
+        said = text or (str(t) if isinstance(atoms, Mapping) else f"{t} {'; '.join(atoms := list(atoms))}")
+        if self.closed is not None and t <= self.closed:
+            reason = f"t = {t} is not behind {self.closed}, the last point that was closed"
+            self.rejects.add(LATE, source, line, reason, said)
+            return
+        arrival = self.clock.judge(t)
+        if arrival is not Arrival.ACCEPTED:
+            kind = LATE if arrival is Arrival.LATE else AHEAD
+            self.rejects.add(kind, source, line, self.clock.said(t, arrival), said)
+            return
+        ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
+        watermark = self.clock.watermark or 0
+        yield from self._close(max(watermark, t + 1) if ended else watermark)
+
+    def _take(self, point: dict[str, Any], atoms: Iterable[str] | Mapping[str, Any], source: str, line: int) -> bool:
+        """Adds rows to an open point; whether they say that it ends."""
+        if isinstance(atoms, Mapping):
+            for predicate, columns in columns_of(atoms):
+                if predicate in point:
+                    point[predicate] = [*rows_of(point[predicate]), *rows_of(columns)]
+                else:
+                    point[predicate] = columns
+                self.atoms += len(columns[0])
+            return False
+        ended = False
+        for text in atoms:
+            if text == END_OF_POINT:
+                ended = True
+                continue
+            try:
+                predicate, row = read_atom(text)
+            except AtomError as error:
+                self.rejects.add(MALFORMED, source, line, str(error), text)
+                continue
+            rows = point.get(predicate)
+            if isinstance(rows, tuple):
+                rows = point[predicate] = rows_of(rows)
+            if rows is None:
+                rows = point[predicate] = []
+            rows.append(row)
+            self.atoms += 1
+        return ended
+
+    def finish(self) -> list[Model]:
+        """The models of the points that are still open."""
+        return list(self.finished())
+
+    def finished(self) -> Iterator[Model]:
+        """As `finish`, one by one."""
+        if self.clock.newest is not None:
+            yield from self._close(self.clock.newest + 1)
+
+    def _close(self, before: int) -> Iterator[Model]:
+        """Evaluates the points before ``before``."""
+        if self.options.timeline == "dense":
+            if self.closed is None and not self._open:
+                return
+            times: Iterable[int] = range(min(self._open) if self.closed is None else self.closed + 1, before)
+        else:
+            times = sorted(t for t in self._open if t < before)
+        for t in times:
+            point = self.evaluator.step(t, self._open.pop(t, {}))
+            self.closed = t
+            self.points += 1
+            yield Model(point, self.program.checked.shown)
+
+    # --- kept on disk
+
+    def state(self) -> bytes:
+        """All that later models depend on."""
+        points = {t: {name: rows_of(rows) for name, rows in point.items()} for t, point in self._open.items()}
+        told = {"newest": self.clock.newest, "closed": self.closed, "points": self.points, "atoms": self.atoms}
+        return (
+            json.dumps({**told, "open": points, "rejected": dict(self.rejects.counts)}).encode() + b"\n" + self.evaluator.state()
+        )
+
+    def put_back(self, state: bytes) -> None:
+        """Puts the session where the one was that gave ``state``. Raises: OperationalError."""
+        told, _, rest = state.partition(b"\n")
+        try:
+            found = json.loads(told)
+            self.clock.newest, self.closed = found["newest"], found["closed"]
+            self.points, self.atoms = found["points"], found["atoms"]
+            self.rejects.counts.update(found["rejected"])
+            self._open = {
+                int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()} for t, point in found["open"].items()
+            }
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise OperationalError(f"this is no state of a session ({error})", "Start anew.") from error
+        self.evaluator.restore(rest)
+
+    def settings(self) -> dict[str, str]:
+        """What a checkpoint holds for, as texts."""
+        return {"program": self.program.digest, **{name: str(value) for name, value in asdict(self.options).items()}}
+
+    def save(self, path: str | Path) -> None:
+        """Writes the session to a file, in one step. Raises: OperationalError."""
+        state = self.state()
+        head = {
+            "schema_version": _SCHEMA,
+            "program": self.program.digest,
+            "options": asdict(self.options),
+            "crc": zlib.crc32(state),
+        }
+        with naming(Path(path)):
+            replace_file(Path(path), json.dumps(head).encode() + b"\n" + state)
+
+
+def restored(program: Program, path: Path) -> Session:
+    """The session of ``program`` that `Session.save` wrote to ``path``. Raises: OperationalError."""
+    try:
+        head, _, state = path.read_bytes().partition(b"\n")
+        told = json.loads(head)
+        digest, options, whole = told["program"], Options(**told["options"]), told["crc"] == zlib.crc32(state)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OperationalError(f"{path}: no saved session ({error})", "Name a file that Session.save wrote.") from error
+    if not whole:
+        raise OperationalError(f"{path}: damaged", "Take another copy, or start anew.")
+    if digest != program.digest:
+        raise OperationalError(f"{path}: saved by program {digest}, not {program.digest}", "Go on with the same program.")
+    session = Session(program, options)
+    session.put_back(state)
+    return session
+
+
+def evaluator_of(program: Program, options: Options) -> Evaluator:
+    """What evaluates the points of a program."""
+    return Reference(program.checked, program.functions, options.complete_windows, options.max_atoms)

@@ -1,0 +1,188 @@
+"""How a program is rewritten and split: flat rewriting, stream dependency and component graphs, macro-nodes.
+
+Source: SPEC 004, section 4, with its four slips put right: orders satisfy all arcs; all pairs of a run are compared; a
+non-harmless use of a recursive component separates as "<" does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from streams.rules.stratification import arcs, components
+from streams.rules.syntax import Atom, Literal, Rule, Term, Variable, Windowed
+
+#: Arcs (source, target) of a graph with their labels: True for "<".
+Labelled = Mapping[tuple[int, int], bool]
+
+
+def flat(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], dict[str, str]]:
+    """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones sharing; and the map of which is
+    which, by names with arity."""
+    fresh: dict[tuple[object, ...], str] = {}
+    used = {literal.atom.name for rule in rules for literal in rule.body if isinstance(literal, Windowed)}
+    used |= {rule.head.name for rule in rules}
+    counted: dict[str, int] = {}
+    described: dict[str, str] = {}
+
+    def name_of(literal: Windowed) -> tuple[str, tuple[Term, ...]]:
+        arguments = literal.atom.arguments
+        varies = literal.count is not None and isinstance(literal.count, Variable)
+        extra: tuple[Term, ...] = (literal.count,) if varies and literal.count is not None else ()
+        of = (literal.atom.predicate, literal.operator, None if varies else literal.count, literal.window)
+        if of not in fresh:
+            number = counted.get(literal.atom.name, 0)
+            while (name := f"{literal.atom.name}_aux{number + 1}") in used:
+                number += 1
+            counted[literal.atom.name] = number + 1
+            fresh[of] = name
+            formal = tuple(Variable(f"X{i}") for i in range(1, len(arguments) + 1))
+            whole = replace(literal, atom=Atom(literal.atom.name, formal), negated=False)
+            shown = replace(whole, count=Variable("N")) if extra else whole
+            described[f"{name}/{len(arguments) + len(extra)}"] = str(shown)
+        return fresh[of], (*arguments, *extra)
+
+    def rewritten(literal: Literal) -> Literal:
+        if not isinstance(literal, Windowed) or literal.window is None:
+            return literal
+        name, arguments = name_of(literal)
+        return Windowed(Atom(name, arguments, literal.atom.position), negated=literal.negated, position=literal.position)
+
+    flattened = tuple(replace(rule, body=tuple(map(rewritten, rule.body))) for rule in rules)
+    return flattened, described
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for "<"; ``members``: the nodes of the
+    stream component graph; ``separated``: (i, j) where a rule of component j has a non-harmless literal about the recursive i."""
+
+    labels: Mapping[tuple[str, str], bool]
+    members: tuple[tuple[str, ...], ...]
+    separated: frozenset[tuple[int, int]]
+
+    @cached_property
+    def graph(self) -> Labelled:
+        """The stream component graph."""
+        place = self._place
+        found: dict[tuple[int, int], bool] = {}
+        for (p, q), label in self.labels.items():
+            arc = place[p], place[q]
+            if arc[0] != arc[1]:
+                found[arc] = found.get(arc, False) or label
+        return found
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {predicate: i for i, members in enumerate(self.members) for predicate in members}
+
+    @cached_property
+    def precedes(self) -> frozenset[tuple[int, int]]:
+        """≺: pairs with a path that has an arc "<"."""
+        return frozenset(self._reaching({arc for arc, label in self.graph.items() if label}))
+
+    @cached_property
+    def apart(self) -> frozenset[tuple[int, int]]:
+        """Pairs that no macro-node may hold: ≺, and non-harmless uses of recursive components."""
+        return frozenset(self._reaching({arc for arc, label in self.graph.items() if label} | self.separated))
+
+    def _reaching(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        strict, size = set(strict), len(self.members)
+        following: dict[int, set[int]] = {}
+        for i, j in self.graph:
+            following.setdefault(i, set()).add(j)
+        for start in range(size):
+            seen, waiting = set[tuple[int, bool]](), [(start, False)]
+            while waiting:
+                node, passed = waiting.pop()
+                for other in following.get(node, ()):
+                    state = other, passed or (node, other) in strict
+                    if state not in seen:
+                        seen.add(state)
+                        waiting.append(state)
+            yield from ((start, node) for node, passed in seen if passed)
+
+    def orders(self) -> Iterator[tuple[int, ...]]:
+        """Every order of the components that satisfies all arcs."""
+        yield from self._orders(())
+
+    def _orders(self, begun: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(begun) == len(self.members):
+            yield begun
+        for node in self._ready(begun):
+            yield from self._orders((*begun, node))
+
+    def _ready(self, done: Sequence[int]) -> list[int]:
+        blocked = {j for (i, j) in self.graph if i not in done}
+        return [node for node in range(len(self.members)) if node not in done and node not in blocked]
+
+    def runs(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+        """The macro-nodes of an order: runs of components no two of which are apart."""
+        found: list[tuple[int, ...]] = []
+        for node in order:
+            if found and not any((before, node) in self.apart for before in found[-1]):
+                found[-1] = (*found[-1], node)
+            else:
+                found.append((node,))
+        return tuple(found)
+
+    @cached_property
+    def macro_nodes(self) -> tuple[tuple[int, ...], ...]:
+        """Those of one order, which goes on with components that join the run."""
+        done: list[int] = []
+        run: list[int] = []
+        while len(done) < len(self.members):
+            ready = self._ready(done)
+            joining = (node for node in ready if not any((before, node) in self.apart for before in run))
+            node = next(joining, None)
+            if node is None:
+                node, run = ready[0], []
+            run.append(node)
+            done.append(node)
+        return self.runs(done)
+
+    def is_streaming_recursive(self, rule: Rule) -> bool:
+        """Whether body and head of ``rule`` lie on a cycle with an arc "<"."""
+        place = self._place[rule.head.predicate]
+        inside = self.members[place]
+        if not any(label and p in inside and q in inside for (p, q), label in self.labels.items()):
+            return False
+        return any(isinstance(literal, Windowed) and literal.atom.predicate in inside for literal in rule.body)
+
+
+def split(rules: Sequence[Rule]) -> Splitting:
+    """The graphs of a program."""
+    heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
+    every = [arc for arc in arcs(rules) if arc.source in heads]
+    labels: dict[tuple[str, str], bool] = {}
+    following: dict[str, list[str]] = {}
+    for arc in every:
+        label = arc.literal.window is not None
+        labels[arc.source, arc.target] = labels.get((arc.source, arc.target), False) or label
+        following.setdefault(arc.source, []).append(arc.target)
+    members = tuple(tuple(sorted(component, key=heads.index)) for component in components(heads, following))
+    place = {predicate: i for i, component in enumerate(members) for predicate in component}
+    recursive = {place[p] for p, q in labels if place[p] == place[q]}
+    separated = frozenset(
+        (place[arc.source], place[arc.target]) for arc in every if not arc.harmless and place[arc.source] in recursive
+    )
+    return Splitting(labels, members, separated)
+
+
+def dot(found: Splitting) -> str:
+    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes around them."""
+
+    def quoted(text: str) -> str:
+        return '"' + text.replace('"', "'") + '"'
+
+    lines = ["digraph rules {", "  rankdir=LR;"]
+    for number, nodes in enumerate(found.macro_nodes, 1):
+        lines.append(f'  subgraph cluster_{number} {{ label="macro-node {number}";')
+        for node in nodes:
+            inner = " ".join(quoted(predicate) + ";" for predicate in found.members[node])
+            lines.append(f'    subgraph cluster_{number}_{node} {{ label=""; style=rounded; {inner} }}')
+        lines.append("  }")
+    for (p, q), label in sorted(found.labels.items()):
+        lines.append(f"  {quoted(p)} -> {quoted(q)}{' [label=' + quoted('<') + ']' if label else ''};")
+    return "\n".join([*lines, "}", ""])

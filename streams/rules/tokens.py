@@ -1,0 +1,103 @@
+"""Tokens of programs and of ground atoms, with their places."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from streams.rules.problems import Position, Problem
+
+INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
+    "integer", "name", "variable", "string", "IRI", "@", "#", "punctuation", "wrong", "end"
+)  # fmt: skip
+_WORDS: Final = r"""
+    (?P<blank>(?:\s|%[^\n]*)+)
+  | (?P<integer>[0-9]+(?![A-Za-z_]))
+  | (?P<name>[a-z][A-Za-z0-9_]*)
+  | (?P<variable>[A-Z][A-Za-z0-9_]*|_(?![A-Za-z0-9_]))
+  | (?P<string>"(?:[^"\\\n]|\\["\\n])*")
+  | (?P<at>@[a-z]*)
+  | (?P<hash>\#[a-z_]*)
+"""
+_PUNCTUATION: Final = r"(?P<punctuation>:-|:~|<=|>=|<>|!=|\.\.|[-+*/=<>,.;:|(){}\[\]&?])"
+#: `<` begins an IRI only where no comparison can stand: not behind an operand.
+_IRI: Final = r"""(?P<iri><[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*>)"""
+_PLAIN: Final = re.compile(f"{_WORDS} | {_PUNCTUATION}", re.VERBOSE | re.ASCII)
+_WITH_IRI: Final = re.compile(f"{_WORDS} | {_IRI} | {_PUNCTUATION}", re.VERBOSE | re.ASCII)
+_KINDS: Final = {"at": AT, "hash": HASH, "iri": IRI}
+_OPERANDS: Final = frozenset({INTEGER, NAME, VARIABLE, STRING, IRI, AT, ")", "}"})
+
+
+class Token(NamedTuple):
+    """``text`` is as written, "" at the end."""
+
+    kind: str
+    text: str
+    offset: int
+
+    def __str__(self) -> str:
+        return f"'{self.text}'" if self.text else "the end"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file, and where its lines begin."""
+
+    file: str
+    text: str
+    starts: tuple[int, ...]
+
+    def place(self, offset: int) -> Position:
+        """The position of a character."""
+        line = bisect_right(self.starts, offset)
+        return Position(self.file, line, offset - self.starts[line - 1] + 1)
+
+
+def numbered(text: str, file: str) -> Text:
+    """``text`` with the places of its lines."""
+    return Text(file, text, (0, *(found.end() for found in re.finditer("\n", text))))
+
+
+class Lexer:
+    """The tokens of a text, one by one. Characters that begin none are told to ``problems``, and are a token of kind WRONG."""
+
+    def __init__(self, text: Text, problems: list[Problem]) -> None:
+        self.text, self.problems, self.at = text, problems, 0
+        self._before = ""
+
+    def next(self) -> Token:
+        source = self.text.text
+        while self.at < len(source):
+            found = (_PLAIN if self._before in _OPERANDS else _WITH_IRI).match(source, self.at)
+            if found is None:
+                return self._wrong(source, self.at)
+            offset, self.at = self.at, found.end()
+            if found.lastgroup != "blank":
+                kind = _KINDS.get(str(found.lastgroup), str(found.lastgroup))
+                self._before = found[0] if kind == PUNCTUATION else kind
+                return Token(kind, found[0], offset)
+        return Token(END, "", len(source.rstrip()))
+
+    def _wrong(self, source: str, offset: int) -> Token:
+        first = source[offset]
+        if first == '"':
+            rest = re.compile(r'"(?:[^"\\\n]|\\["\\n])*').match(source, offset)
+            self.at = rest.end() if rest else offset + 1
+            if source[self.at : self.at + 1] == "\\":
+                said = 'in a string \\ stands before ", \\ or n only; write \\\\ for \\ itself'
+            else:
+                said = 'this string has no end in its line; close it with "'
+            self.at = max(self.at, source.find("\n", offset) if "\n" in source[offset:] else len(source))
+        elif first.isascii() and (first.isalnum() or first == "_"):
+            word = re.compile(r"\w+", re.ASCII).match(source, offset)
+            self.at = word.end() if word else offset + 1
+            said = f"'{source[offset : self.at][:40]}' is no integer, name or variable; names and variables begin with a letter"
+        else:
+            self.at = offset + 1
+            shown = f"'{first}' (U+{ord(first):04X})" if first.isprintable() else f"U+{ord(first):04X}"
+            said = f"{shown} does not belong here; names are of a-z, A-Z, 0-9 and _, all else stands in a string"
+        self._before = NAME
+        self.problems.append(Problem(self.text.place(offset), said))
+        return Token(WRONG, source[offset : self.at], offset)
