@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shiq.model import TBox
     from shiq.result import Result
     from shiq.verdict import KINDS, Leftover, Verdict
+    from streams.consistency import check_stream
 
     __version__: str
 
@@ -39,6 +40,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "check_insertions",
+    "check_stream",
     "open_store",
 ]
 
@@ -50,6 +52,7 @@ _HOMES = {
     "shiq.conflict": ("Conflict",),
     "shiq.result": ("Result",),
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
+    "streams.consistency": ("check_stream",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -71,11 +71,14 @@ ROOMS = (
     "jobs.cli",
     "jobs.nightly",
 )
+# What the package's own face names.
+FACES = ("shiq.check", "streams.consistency", "streams.enrichment", "streams.discovery", "streams.rules")
 # Packages of rooms: nothing of their own but a docstring.
 HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
 # What may be found by a name in a string, and where: engines of Spark and the store; commands, each loaded when it is called; and
 # what is run in a process of its own.
 BY_NAME = {
+    "shiq": FACES,
     "jobs.checking.options": ("jobs.spark", "jobs.graphframes", "jobs.store.upkeep"),
     "jobs.store.upkeep": ("jobs.store.abox", "jobs.store.write"),
     "shiq.__main__": ("jobs.cli",),
@@ -153,8 +156,9 @@ def violations(module: str, source: str) -> list[str]:
         if relative:
             found.append(f"{module}: relative import of {target or '.'}")
         its = _room(target)
-        # The package's own face names shiq.check for type checkers and loads it when asked for.
-        if its is not None and (room is None or its > room) and (module, ROOMS[its]) != ("shiq", "shiq.check"):
+        # The package's own face names what it loads when asked for, for type checkers.
+        named = module == "shiq" and its is not None and ROOMS[its] in FACES
+        if its is not None and (room is None or its > room) and not named:
             found.append(f"{module}: imports {target}")
         for name, places in ONLY_IN.items():
             if _covers(name, target) and not any(_covers(place, module) for place in places):

@@ -316,3 +316,14 @@ def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
 
     assert rows(0) == rows(1)
     assert len(rows(0)) > 50
+
+
+def test_the_python_interface(onto: str, tmp_path: Path) -> None:
+    import shiq
+
+    p = plan(onto, window=3, strategy="ltm", cut=(1,), grouping="depth")
+    assert (p.closure, p.cut, [bolt.groups for bolt in p.bolts]) == (2, (1,), [1, 0])
+    r = shiq.check_stream(p, lines(tmp_path / "e.jsonl", *STREAM), static=None, start=0, end=20, lateness=2, batch=1000)
+    assert [(row["from"], row["to"]) for row in r.spans] == [(4, 7)]
+    assert (len(r.verdicts), r.verdict, r.leftovers) == (3, Verdict.INCONSISTENT, ())
+    assert set(r.statistics["seconds"]) >= {"reading", "deciding", "writing"}

@@ -123,7 +123,7 @@ class Plan:
             "tbox": fingerprint([*texts, *map(repr, self.abox)]),
             "window": str(self.window),
             "strategy": self.strategy,
-            "cut": ",".join(map(str, self.cut)),
+            "cut": ",".join(map(str, self.cut)) or "none",
         }
 
     def to_dict(self) -> dict[str, Any]:
