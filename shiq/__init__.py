@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shiq.result import Result
     from shiq.verdict import KINDS, Leftover, Verdict
     from streams.consistency import check_stream
+    from streams.enrichment import open_enricher
 
     __version__: str
 
@@ -41,12 +42,14 @@ __all__ = [
     "__version__",
     "check_insertions",
     "check_stream",
+    "open_enricher",
     "open_store",
 ]
 
 _HOMES = {
     "shiq.abox": ("ABox",),
     "shiq.check": ("check_insertions", "open_store"),
+    "streams.enrichment": ("open_enricher",),
     "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
     "shiq.model": ("TBox",),
     "shiq.conflict": ("Conflict",),

@@ -25,8 +25,8 @@ class _None:
 _NONE = _None()
 
 #: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the least (of these, the one not
-#: asked for the longest).
-Policy: TypeAlias = Literal["fifo", "lru", "lfu"]
+#: asked for the longest); lifo: the newest, mru: the one asked for last.
+Policy: TypeAlias = Literal["fifo", "lru", "lfu", "lifo", "mru"]
 
 
 class Cache(Generic[K, V]):
@@ -73,7 +73,7 @@ class Cache(Generic[K, V]):
         return value
 
     def _note(self, key: K) -> None:
-        if self.policy == "lru":
+        if self.policy in ("lru", "mru"):
             self._values.move_to_end(key)
         elif self.policy == "lfu":
             uses = self._uses.get(key, 0)
@@ -90,7 +90,7 @@ class Cache(Generic[K, V]):
             self._leave(key, uses)
             del self._values[key], self._uses[key]
         else:
-            self._values.popitem(last=False)
+            self._values.popitem(last=self.policy in ("lifo", "mru"))
 
     def _leave(self, key: K, uses: int) -> None:
         del self._by_uses[uses][key]

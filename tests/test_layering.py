@@ -55,6 +55,7 @@ ROOMS = (
     "jobs.store",
     "streams.front",
     "streams.consistency",
+    "streams.enrichment",
     "streams.rules",
     "jobs.repair",
     "jobs.spark",

@@ -8,6 +8,7 @@ from jobs.text.results import SHOWN, leftovers_text, safe
 from shiq.amounts import count
 from streams.consistency.plan import Plan
 from streams.consistency.verdicts import StreamResult
+from streams.enrichment.stream import StreamEnrichment
 
 
 def plan_text(plan: Plan, *, verbose: bool = False) -> str:
@@ -42,6 +43,20 @@ def stream_text(result: StreamResult, plan: Plan, allowed: Collection[str], *, v
     told = [count(figures["events"], "event"), count(figures["triples"], "triple"), count(len(result.spans), "row")]
     told += [f"{figures[name]:,} {name}" for name in ("duplicates", "outside") if figures[name]]
     return "\n".join([*lines, "", f"{', '.join(told)}; {plan.strategy}, window {plan.window}; {spent}"])
+
+
+def enrichment_text(result: StreamEnrichment, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False) -> str:
+    """What `shiq stream enrich` prints: the verdict, what was left out, figures."""
+    figures = result.statistics
+    lines = [result.verdict.value.upper(), *leftovers_text(result.leftovers, allowed, verbose=verbose), *notes]
+    told = [count(figures["events"], "event"), f"{figures['hits']:,} met before ({figures['hit_rate']:.1%})"]
+    told += [
+        f"{figures[name]:,} {name}"
+        for name in ("entries", "evictions", "bypassed", "inconsistent", "undetermined")
+        if figures[name]
+    ]
+    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in figures["seconds"].items())
+    return "\n".join([*lines, "", f"{', '.join(told)}; {count(figures['reasoner_calls'], 'question')}; {spent}"])
 
 
 def _some(names: Sequence[str], verbose: bool) -> str:

@@ -7,7 +7,11 @@ import click
 from jobs.commands.options import Commands
 
 #: Where each command is; only the one that is asked for is imported.
-COMMANDS = {"plan": "jobs.commands.stream.plan", "consistency": "jobs.commands.stream.consistency"}
+COMMANDS = {
+    "plan": "jobs.commands.stream.plan",
+    "consistency": "jobs.commands.stream.consistency",
+    "enrich": "jobs.commands.stream.enrich",
+}
 
 
 @click.group(cls=Commands, modules=COMMANDS)
@@ -17,4 +21,5 @@ def stream() -> None:
     \b
     Which individuals contradict the ontology, and from when to when?  shiq stream consistency
     How is it watched, at which cost, and what is left out?            shiq stream plan
+    Which types follow of each event?                                  shiq stream enrich
     """

@@ -1,0 +1,88 @@
+"""``shiq stream enrich``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import click
+
+from jobs.commands.options import Nearest
+from jobs.commands.running import write_json
+from jobs.commands.stream.options import Feed, catalog_option, feeding, static_option, store_option, tbox_option
+from shiq.errors import UsageError
+from streams.enrichment.policies import POLICIES
+
+
+@click.command()
+@tbox_option
+@static_option
+@store_option
+@click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
+@click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="How many entries are kept; 0: none.")
+@click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
+@click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
+@click.option("--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable.")
+@click.option("--reasoner", type=Nearest(["auto", "own", "hermit"]), default="auto", show_default=True, help="Who is asked.")
+@click.option("--timeout", type=click.FloatRange(min=0.0), default=60.0, show_default=True, help="Seconds for an event not met.")
+@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@catalog_option
+@feeding()
+def enrich(
+    feed: Feed,
+    tbox: tuple[str, ...],
+    static: tuple[str, ...],
+    store: str | None,
+    policy: str,
+    capacity: str,
+    entries: str | None,
+    static_types: bool,
+    only: tuple[str, ...],
+    reasoner: str,
+    timeout: float,
+    heap: str,
+    catalog: str | None,
+) -> int:
+    """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the source.
+
+    \b
+    shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only urn:Alert
+    shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl --checkpoint state/ --follow
+
+    Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not decided, none contradicts; 2; 4.
+    """
+    from jobs.text.streams import enrichment_text
+    from shiq.check import open_store
+    from streams.enrichment import open_enricher
+    from streams.enrichment.stream import EnrichedStream
+    from streams.front.rejects import Rejects
+
+    if feed.engine == "spark":
+        raise UsageError("--engine spark is not there yet", "Leave it out.")
+    if (store is None) == (not tbox):
+        raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
+    settings = {"policy": policy, "capacity": capacity, "static-types": str(static_types), "only": ", ".join(only)}
+    with (
+        open_store(store) if store is not None else nullcontext(list(static) or None) as given,
+        open_enricher(
+            list(tbox) or None,
+            given,
+            policy=policy,
+            capacity=capacity,
+            entries=entries,
+            static_types=static_types,
+            reasoner=reasoner,
+            allow=feed.allow,
+            timeout=timeout,
+            heap=heap,
+            catalog=catalog,
+        ) as enricher,
+    ):
+        settings["tbox"] = enricher.knowledge.digest[:12]
+        with feed.started(settings) as run:
+            rejects = Rejects(run.outputs.texts("rejects"))
+            stream = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
+            result = run.drive(stream, follow=feed.follow)
+        notes = enricher.notes
+    feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))
+    write_json(feed.json_file, result.to_dict())
+    return result.exit_code

@@ -1,0 +1,224 @@
+"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly, reasoned once a structure.
+
+>>> from shiq import model as owl
+>>> tbox = owl.TBox((owl.SubClassOf(owl.Class("urn:Cat"), owl.Class("urn:Animal")),), owl.Signature(frozenset(["urn:Cat"])))
+>>> with open_enricher(tbox, None, reasoner="own") as enricher:
+...     events = ([f"<urn:{name}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> ."] for name in ("tom", "kit"))
+...     [(found.hit, sorted(found.types["urn:" + name])) for name, found in zip(("tom", "kit"), map(enricher.enrich, events))]
+[(False, ['urn:Animal', 'urn:Cat']), (True, ['urn:Animal', 'urn:Cat'])]
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from shiq import model as owl
+from shiq.verdict import Verdict
+from streams.enrichment.answers import Counts, Enriched, entry_of
+from streams.enrichment.cache import Entries, Entry
+from streams.enrichment.entries import EntriesFile
+from streams.enrichment.key import IllTypedError, Keyed, Keys
+from streams.enrichment.knowledge import Knowledge, knowledge_of
+from streams.enrichment.policies import capacity_of, policy_named
+from streams.enrichment.reading import lines_of, read
+from streams.enrichment.realize import Realizer
+from streams.enrichment.statements import OddError, assertions_of, split
+
+
+class Enricher:
+    """See `open_enricher`."""
+
+    def __init__(self, knowledge: Knowledge, realizer: Realizer, entries: Entries, file: EntriesFile | None = None) -> None:
+        self.knowledge, self.realizer, self.entries, self.file = knowledge, realizer, entries, file
+        self.keys = Keys(knowledge)
+        for key, entry in file.load() if file is not None else ():
+            entries.keep(key, entry)
+        self.counts = Counts()
+        self._generation = 0
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Enricher:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def enrich(self, event: Any) -> Enriched:
+        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph."""
+        begun = perf_counter()
+        lines = event if type(event) is list else lines_of(event)
+        try:
+            statements = split(lines)
+            keyed = self.keys.key(statements)
+        except OddError:
+            return self._odd(lines, begun)
+        except IllTypedError as error:
+            return self._ill_typed(lines, str(error))
+        return self._answer(keyed, lines, begun, lambda: assertions_of(statements, self.keys.vocabulary))
+
+    def enrich_all(self, events: Iterable[Any]) -> Iterator[Enriched]:
+        """The enrichment of each of ``events``, in their order."""
+        return map(self.enrich, events)
+
+    def _odd(self, lines: Sequence[str], begun: float) -> Enriched:
+        """An event that is not of plain lines."""
+        found = read(lines, self.knowledge)
+        if found.reason:
+            return self.undecided(found.reason, lines)
+        try:
+            keyed = self.keys.key_of(found.assertions)
+        except IllTypedError as error:
+            return self._ill_typed(lines, str(error), found.assertions)
+        return self._answer(keyed, lines, begun, lambda: found.assertions)
+
+    def _ill_typed(self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None) -> Enriched:
+        """An event with a literal that denotes nothing: it contradicts, unless such are to be set aside."""
+        if "ill-typed" not in self.knowledge.allow:
+            self.counts.events += 1
+            self.counts.misses += 1
+            return self._told(Enriched(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines))
+        from jobs.checking.inputs import without_ill_typed
+        from shiq.abox import abox_of
+
+        given = read(lines, self.knowledge).assertions if assertions is None else assertions
+        kept = tuple(without_ill_typed(abox_of(given))[0])
+        return self._answer(self.keys.key_of(kept), lines, perf_counter(), lambda: kept)
+
+    def undecided(self, reason: str, lines: Sequence[str] = ()) -> Enriched:
+        """What is said of an event that cannot be read."""
+        self.counts.events += 1
+        self.counts.misses += 1
+        return self._told(Enriched(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines))
+
+    def _answer(
+        self, keyed: Keyed, lines: Sequence[str], begun: float, assertions: Callable[[], Sequence[owl.Assertion]]
+    ) -> Enriched:
+        counts = self.counts
+        counts.events += 1
+        found = None
+        if keyed.key is not None:
+            found = self.entries.find(keyed.key)
+        looked_up = perf_counter()
+        counts.seconds["keys"] += looked_up - begun
+        if found is not None:
+            counts.hits += 1
+            if found.verdict is Verdict.INCONSISTENT:
+                counts.inconsistent += 1
+            return Enriched(found, keyed.order, True, lines)
+        counts.misses += 1
+        counts.bypassed += keyed.key is None
+        entry = self._decided(keyed, assertions())
+        counts.seconds["deciding"] += perf_counter() - looked_up
+        return self._told(Enriched(entry, keyed.order, False, lines))
+
+    def _decided(self, keyed: Keyed, assertions: Sequence[owl.Assertion]) -> Entry:
+        """The entry of an event not met before; kept, unless B has changed meanwhile."""
+        generation = self._generation
+        entry = entry_of(self.realizer.types(assertions), keyed)
+        with self._lock:
+            if keyed.key is not None and generation == self._generation:
+                self.entries.keep(keyed.key, entry)
+        return entry
+
+    def _told(self, found: Enriched) -> Enriched:
+        self.counts.add(found.verdict)
+        return found
+
+    # --- T, B -------------------------------------------------------------------------------------
+
+    def update_static(self, insertions: object = None, deletions: object = None) -> None:
+        """Changes B, deletions first. What was decided under the old B is not kept. Raises: InputError where the new B and T
+        contradict each other; the old B stays then."""
+        knowledge = self.knowledge.updated(insertions, deletions)
+        before = self.knowledge
+        self.realizer.renew(knowledge)
+        try:
+            self.realizer.refuse_contradiction()
+        except BaseException:
+            self.realizer.renew(before)
+            raise
+        with self._lock:
+            self._generation += 1
+            self.knowledge, self.keys = knowledge, Keys(knowledge)
+            self.entries.forget()
+            if self.file is not None:
+                self.file.begin_anew(_made_by(self.knowledge, self.realizer))
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say besides."""
+        found = [self.file.note] if self.file is not None and self.file.note else []
+        if not self.entries.keeps:
+            found.append("below 5 % of 1,000 events in a row were met before: nothing more is kept")
+        return found
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Counts, and seconds by what they went to."""
+        counts, entries = self.counts, self.entries
+        return {
+            "events": counts.events,
+            "hits": counts.hits,
+            "misses": counts.misses,
+            "hit_rate": round(counts.hits / counts.events, 6) if counts.events else 0.0,
+            "entries": len(entries),
+            "evictions": entries.evictions,
+            "keeps": entries.keeps,
+            "bypassed": counts.bypassed,
+            "undetermined": counts.undetermined,
+            "inconsistent": counts.inconsistent,
+            "reasoner_calls": self.realizer.calls,
+            "bytes": entries.bytes,
+            "seconds": {name: round(spent, 3) for name, spent in counts.seconds.items()},
+        }
+
+    def close(self) -> None:
+        """Lets the reasoners go, and puts the entries into their file; it may be called twice."""
+        self.realizer.close()
+        if self.file is not None:
+            self.file.save(self.entries)
+
+
+def _made_by(knowledge: Knowledge, realizer: Realizer) -> str:
+    """What entries rest on."""
+    return f"{knowledge.digest} {realizer.static}"
+
+
+def open_enricher(
+    tbox: object,
+    static: object = None,
+    *,
+    policy: str = "lru",
+    capacity: int | str | None = 100_000,
+    entries: str | Path | None = None,
+    static_types: bool = False,
+    reasoner: str = "auto",
+    allow: Iterable[str] = (),
+    timeout: float | None = 60.0,
+    heap: str = "1g",
+    catalog: str | None = None,
+) -> Enricher:
+    """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be enriched.
+
+    ``policy``: which entry goes where ``capacity`` (None: no bound) are kept; ``entries``: a file of them, which the next one
+    over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not mention, too.
+    ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T
+    and B contradict each other, UsageError.
+    """
+    kept = Entries(capacity_of(capacity), policy_named(policy))
+    knowledge = knowledge_of(tbox, static, allow, catalog)
+    realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
+    try:
+        realizer.refuse_contradiction()
+    except BaseException:
+        realizer.close()
+        raise
+    file = None if entries is None else EntriesFile(Path(entries), _made_by(knowledge, realizer))
+    return Enricher(knowledge, realizer, kept, file)

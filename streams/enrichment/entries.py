@@ -1,0 +1,123 @@
+"""Entries as JSON texts, and a file of them that outlives the process: SQLite, under a hash of T, B and the program.
+
+A file of another T or B, or one that is damaged, is begun anew, and that is said. Nothing in it is ever executed: it is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import shiq
+from jobs.files import naming
+from shiq.verdict import Verdict
+from streams.enrichment.cache import Entry
+from streams.enrichment.key import Key
+
+#: Of what is in the file, and of how keys are made.
+SCHEMA: Final = 1
+_TABLES: Final = (
+    "create table if not exists made (by text not null)",
+    "create table if not exists entries (key text primary key, entry text not null) without rowid",
+)
+
+
+def key_text(key: Key) -> str:
+    return json.dumps(key, ensure_ascii=False, separators=(",", ":"))
+
+
+def key_of(text: str) -> Key:
+    nodes, edges, of_fixed = json.loads(text)
+    return tuple(map(tuple, nodes)), tuple(map(tuple, edges)), tuple(of_fixed)
+
+
+def entry_text(entry: Entry) -> str:
+    at = [None if types is None else sorted(types) for types in entry.at]
+    touches = None if entry.touches is None else sorted(entry.touches)
+    held = [entry.verdict.value, at, _plain(entry.named), _plain(entry.static), touches, entry.reason]
+    return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+
+
+def entry_of(text: str) -> Entry:
+    verdict, at, named, static, touches, reason = json.loads(text)
+    return Entry(
+        Verdict(verdict),
+        tuple(None if types is None else frozenset(types) for types in at),
+        _sets(named),
+        _sets(static),
+        None if touches is None else frozenset(touches),
+        reason,
+    )
+
+
+def _plain(types: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    return {one: sorted(names) for one, names in sorted(types.items())}
+
+
+def _sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    return {one: frozenset(names) for one, names in types.items()}
+
+
+class EntriesFile:
+    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew, if it was."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
+        self._known: set[Key] = set()
+
+    def load(self) -> Iterator[tuple[Key, Entry]]:
+        """What is in the file; nothing where it was made by another T or B, or is damaged: then it is begun anew."""
+        found: list[tuple[Key, Entry]] = []
+        if self.path.exists():
+            try:
+                found = self._read()
+            except (sqlite3.Error, ValueError, TypeError) as error:
+                self.note = f"{self.path} is damaged ({error}): it is begun anew"
+            if self.note:
+                found = []
+                with naming(self.path):
+                    self.path.unlink()
+        self._known = {key for key, _ in found}
+        return iter(found)
+
+    def _read(self) -> list[tuple[Key, Entry]]:
+        with closing(sqlite3.connect(self.path)) as file:
+            if file.execute("pragma quick_check").fetchone() != ("ok",):
+                raise ValueError("its pages do not fit together")
+            made = file.execute("select by from made").fetchone()
+            if made != (self.digest,):
+                self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
+                return []
+            return [(key_of(key), entry_of(entry)) for key, entry in file.execute("select key, entry from entries order by key")]
+
+    def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
+        """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
+        new = [(key, entry) for key, entry in entries if key not in self._known]
+        with naming(self.path), _as_os_error(), closing(sqlite3.connect(self.path)) as file, file:
+            for table in _TABLES:
+                file.execute(table)
+            if file.execute("select by from made").fetchone() is None:
+                file.execute("insert into made values (?)", (self.digest,))
+            rows = ((key_text(key), entry_text(entry)) for key, entry in new)
+            file.executemany("insert or replace into entries values (?, ?)", rows)
+        self._known.update(key for key, _ in new)
+
+    def begin_anew(self, digest: str) -> None:
+        """Empties the file, for another B."""
+        self.digest, self._known = f"{digest} {shiq.__version__} {SCHEMA}", set()
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+
+class _as_os_error:
+    """Errors of SQLite as such of files."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise OSError(str(error)) from error

@@ -1,0 +1,244 @@
+"""Keys of events: equal where two events are one but for the names of their own individuals, and for values that T cannot tell
+apart; then they have the same enrichment (SPEC 001, section 3; THEORY, "One enrichment for many events").
+
+A key is the event written down: each individual of its own as what is said of it alone, with links to K by name and values by
+region; the links between them by position; and what is said of K. Values that may be counted are nodes like individuals. The
+positions are canonical: by what is said of each alone where that tells them apart, else as `shiq.canonical` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from shiq import model as owl
+from shiq.canonical import canonical_order, places, renumbered
+from shiq.datatypes.values import DataValue
+from shiq.ntriples import literal as literal_text
+from streams.enrichment.expressions import named_in, statement
+from streams.enrichment.knowledge import Knowledge, is_simple
+from streams.enrichment.regions import Regions
+from streams.enrichment.statements import (
+    Kind,
+    OddError,
+    Statement,
+    Vocabulary,
+    class_atom,
+    is_resource,
+    literal_of,
+    token,
+)
+
+#: What is said of each node by position, the links between positions, what is said of K.
+Key: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[Any, ...], tuple[str, ...]]
+
+#: Nodes that nothing but their links tells apart, and nodes altogether: with more of them no key is sought.
+MOST_TIED: Final = 100
+MOST_NODES: Final = 2_000
+#: Pairs of predicate and object that are remembered.
+_KEPT: Final = 200_000
+_OF_VALUES = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
+
+
+class IllTypedError(ValueError):
+    """A literal that denotes nothing: the event contradicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are at each position: a token, or a
+    value, which has none."""
+
+    key: Key | None
+    order: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A value that may be counted, and what tells it from others."""
+
+    value: DataValue
+    atom: str
+
+
+class _Link:
+    """In place of what is said: a link to an individual, or nothing that T sees."""
+
+
+_LINK, _SKIPPED = _Link(), _Link()
+
+
+class Keys:
+    """The keys of events over one (T, B)."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self.regions = Regions.of(knowledge.axioms, knowledge.static)
+        self._knowledge = knowledge
+        fixed = frozenset(map(token, knowledge.fixed))
+        self.vocabulary = Vocabulary(knowledge, self.regions)
+        self._table = _Table(self.vocabulary, self.regions, fixed, knowledge.has_keys)
+
+    def key(self, statements: Iterable[Statement]) -> Keyed:
+        """Raises: OddError for statements that are not plain, IllTypedError."""
+        return self._table.key(statements)
+
+    def key_of(self, assertions: Sequence[owl.Assertion]) -> Keyed:
+        """The key of assertions of any kind. Raises: IllTypedError."""
+        statements = [statement(assertion) for assertion in assertions]
+        literals = {literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)}
+        try:
+            if all(map(is_simple, assertions)):
+                return self._table.key(statements, literals)
+            return self._exact(assertions).key(statements, literals)
+        except OddError:
+            return Keyed(None, ())
+
+    def _exact(self, assertions: Sequence[owl.Assertion]) -> _Table:
+        # What is said of whom an expression names is told by name, and what it may see of values by the values themselves.
+        table = self._table
+        pinned = {token(part) for a in assertions if not is_simple(a) for part in named_in(a)}
+        vocabulary = Vocabulary(self._knowledge, self.regions, is_exact=True)
+        return _Table(vocabulary, self.regions, table.fixed | pinned, table.has_keys, is_exact=True)
+
+
+class _Table:
+    """What T makes of the predicates and objects met so far. ``is_exact``: values are told by what they are."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, regions: Regions, fixed: frozenset[str], has_keys: bool, *, is_exact: bool = False
+    ) -> None:
+        self.vocabulary, self.regions, self.fixed, self.has_keys, self.is_exact = vocabulary, regions, fixed, has_keys, is_exact
+        self._kinds: dict[str, Kind] = {}
+        self._said: dict[tuple[str, str], str | _Counted | _Link] = {}
+        self._literals: Mapping[str, owl.Literal] | None = None
+
+    def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> Keyed:
+        """``literals``: what those among the objects stand for, where the statements were read already."""
+        self._literals = literals
+        nodes: dict[Any, list[str]] = {}
+        of_fixed: list[str] = []
+        silent: list[str] = []
+        edges: list[tuple[str, Any, Any]] = []
+        known, fixed = self._said, self.fixed
+        for subject, predicate, object in statements:
+            said = known.get((predicate, object))
+            if said is None:
+                said = self._look(predicate, object)
+            if type(said) is str:
+                mine = nodes.get(subject)
+                if mine is not None:
+                    mine.append(said)
+                elif subject in fixed:
+                    of_fixed.append(f"{subject} {said}") if said else silent.append(subject)
+                else:
+                    self._begin(nodes, subject).append(said)
+            elif said is not _SKIPPED:
+                self._connect(nodes, of_fixed, silent, edges, subject, predicate, object, said)
+        if silent:
+            mentioned = {word for atom in (*of_fixed, *(a for said in nodes.values() for a in said)) for word in atom.split(" ")}
+            of_fixed += [f"{name} " for name in silent if name not in mentioned]
+        return _ordered(nodes, edges, tuple(sorted(set(of_fixed))))
+
+    def _begin(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
+        """The list for what is said of ``name``, a new node. Raises: OddError."""
+        if self._literals is None and not is_resource(name):
+            raise OddError
+        # Keys of T speak of individuals that have IRIs.
+        begun = nodes[name] = [name[:1]] if self.has_keys else []
+        return begun
+
+    def _look(self, predicate: str, object: str) -> str | _Counted | _Link:
+        """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
+        kind = self._kinds.get(predicate)
+        if kind is None:
+            kind = self._kinds[predicate] = Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
+        if kind is Kind.TYPE:
+            said: str | _Counted | _Link = object if object[:1] == "(" else class_atom(object)
+        elif kind is Kind.ANNOTATION:
+            return _SKIPPED
+        elif object[:1] == '"':
+            said = self._value(kind, predicate, object)
+        elif kind in (Kind.DATA, Kind.COUNTED) or (kind is Kind.DROPPED and self.vocabulary.is_data(predicate)):
+            raise OddError
+        elif kind is Kind.ROLE and object in self.fixed:
+            said = f"{predicate} {object}"
+        else:
+            return _LINK
+        if len(self._said) >= _KEPT:
+            self._said.clear()
+        self._said[predicate, object] = said
+        return said
+
+    def _value(self, kind: Kind, predicate: str, object: str) -> str | _Counted:
+        is_negative = predicate[:1] == "¬"
+        if kind is Kind.EQUALITY or (not is_negative and self.vocabulary.is_data(predicate) is False):
+            raise OddError
+        literal = literal_of(object) if self._literals is None else self._literals[object]
+        region = self.regions.region(literal)
+        if region is None:
+            raise IllTypedError(f"{literal_text(literal)} is no value of its datatype")
+        if kind is Kind.DROPPED:
+            return ""
+        if kind is Kind.DATA:
+            return f"{predicate} {region}"
+        value = self.regions.identity(literal)
+        name = f"{value.space} {value.key!r}" if self.is_exact else self.regions.name_of(literal)
+        return _Counted(value, f'"{region} {name}')
+
+    def _connect(
+        self,
+        nodes: dict[Any, list[str]],
+        of_fixed: list[str],
+        silent: list[str],
+        edges: list[tuple[str, Any, Any]],
+        subject: str,
+        predicate: str,
+        object: str,
+        said: str | _Counted | _Link,
+    ) -> None:
+        """Takes a link between two nodes, or between one and somebody of K."""
+        target: Any = object
+        if isinstance(said, _Counted):
+            target = said.value
+            if target not in nodes:
+                nodes[target] = [said.atom]
+        elif target not in self.fixed and target not in nodes:
+            self._begin(nodes, target)
+        ends = subject in self.fixed, target in self.fixed
+        if not ends[0] and subject not in nodes:
+            self._begin(nodes, subject)
+        kind = self._kinds[predicate]
+        if kind is Kind.DROPPED:
+            silent += [name for name, is_fixed in zip((subject, object), ends) if is_fixed]
+        elif all(ends):
+            pair = sorted((subject, object)) if kind is Kind.EQUALITY else (subject, object)
+            of_fixed.append(f"{pair[0]} {predicate} {pair[1]}")
+        elif ends[0]:
+            nodes[target].append(f"{predicate} {subject}" if kind is Kind.EQUALITY else f"^{predicate} {subject}")
+        elif ends[1]:
+            nodes[subject].append(f"{predicate} {object}")
+        else:
+            edges.append((predicate, subject, target))
+            if kind is Kind.EQUALITY:
+                edges.append((predicate, target, subject))
+
+
+def _ordered(nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]) -> Keyed:
+    """The nodes in canonical order, and the key by it."""
+    names = list(nodes)
+    colours = [tuple(sorted(set(said).difference(("",)))) for said in nodes.values()]
+    if len(names) < 2:
+        loops = tuple(sorted({(label, 0, 0) for label, _, _ in edges})) if edges else ()
+        return Keyed((tuple(colours), loops, of_fixed), names)
+    number = {name: i for i, name in enumerate(names)}
+    arcs = sorted({(label, number[a], number[b]) for label, a, b in edges})
+    tied = len(names) - len(set(colours))
+    if not tied:
+        order = sorted(range(len(names)), key=colours.__getitem__)
+    elif tied > MOST_TIED or len(names) > MOST_NODES:
+        return Keyed(None, names)
+    else:
+        order = canonical_order(colours, arcs)
+    key = tuple(colours[i] for i in order), renumbered(arcs, places(order)), of_fixed
+    return Keyed(key, [names[i] for i in order])

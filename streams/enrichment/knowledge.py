@@ -1,0 +1,127 @@
+"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B, and what of both keeps its name.
+
+Whatever of T and B was not understood makes every event undetermined, unless it is allowed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from jobs.checking.inputs import assertions_of, ontology_of, read_by_form, sources_of, without_ill_typed
+from jobs.checking.options import Options
+from jobs.checking.session import Session
+from shiq import model as owl
+from shiq.abox import ABox, abox_of, individuals_of
+from shiq.functional.writer import axiom_text
+from shiq.ntriples import assertion_lines
+from shiq.reading import Reading
+from shiq.signature import parts
+from shiq.verdict import Leftover, blocks
+from simplify.locality import names_of
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B; ``leftovers``: what of both was
+    not understood."""
+
+    tbox: owl.TBox
+    outside: tuple[owl.Axiom, ...] = ()
+    static: tuple[owl.Assertion, ...] = ()
+    allow: frozenset[str] = frozenset()
+    leftovers: tuple[Leftover, ...] = ()
+    ontologies: frozenset[str] = frozenset()
+
+    @property
+    def axioms(self) -> tuple[owl.Axiom, ...]:
+        """All of T."""
+        return (*self.tbox.axioms, *self.outside)
+
+    @cached_property
+    def obstacle(self) -> str:
+        """Why no event can be decided; "" if one can."""
+        open_ = [x for x in self.leftovers if blocks(x, self.allow)]
+        if not open_:
+            return ""
+        more = f", and {len(open_) - 1:,} more" if len(open_) > 1 else ""
+        return f"the ontology or its data is not understood: {open_[0].message} ({open_[0].kind}){more}"
+
+    @cached_property
+    def complex(self) -> tuple[owl.Assertion, ...]:
+        """Those of B that are negative, or about class expressions."""
+        return tuple(a for a in self.static if not is_simple(a))
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """K: the individuals of B and of T, which keep their names (SPEC 001, section 3)."""
+        named = {i for assertion in self.static for i in individuals_of(assertion)}
+        named.update(part for value in (*self.axioms, *self.complex) for part in parts(value) if isinstance(part, str))
+        return frozenset(named)
+
+    @cached_property
+    def seen(self) -> frozenset[str]:
+        """The classes and properties that some axiom, or one of ``complex``, speaks of."""
+        return frozenset(names_of((*self.axioms, *self.complex)))
+
+    @cached_property
+    def has_keys(self) -> bool:
+        return any(isinstance(axiom, owl.HasKey) for axiom in self.axioms)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of T and B, and of what is allowed."""
+        lines = sorted(line for assertion in self.static for line in assertion_lines(assertion))
+        found = hashlib.sha256()
+        for text in (*map(axiom_text, self.axioms), *lines, *sorted(self.allow)):
+            found.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        return found.hexdigest()
+
+    def updated(self, insertions: object, deletions: object) -> Knowledge:
+        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it. Raises: InputError."""
+        options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
+        removed = assertions_of(sources_of(deletions), ontology, options, "d") if deletions is not None else Reading()
+        added = assertions_of(sources_of(insertions), ontology, options, "i") if insertions is not None else Reading()
+        gone = frozenset((*removed.abox, *_outside(removed)))
+        static = dict.fromkeys((*(a for a in self.static if a not in gone), *_typed(added.abox, self.allow), *_outside(added)))
+        told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.said)
+        return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
+
+
+def is_simple(assertion: owl.Assertion) -> bool:
+    """Whether it is positive, and on names alone."""
+    if isinstance(assertion, owl.ClassAssertion):
+        return isinstance(assertion.expression, owl.Class)
+    return not isinstance(assertion, owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion)
+
+
+def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: str | None = None) -> Knowledge:
+    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts where ``tbox`` is None.
+
+    Raises: InputError, UsageError.
+    """
+    allowed = frozenset(allow)
+    options = Options(allow=allowed, catalog=catalog)
+    if isinstance(static, Session):
+        base = static._base(options)
+        ontology = Reading(tbox=static.tbox, ontologies=base.ontologies) if tbox is None else ontology_of([tbox], options)
+        given = Reading(abox=abox_of(base.assertions() if base.assertions else ()), leftovers=base.leftovers)
+    else:
+        ontology = ontology_of(sources_of(tbox), options) if tbox is not None else Reading()
+        given = assertions_of(sources_of(static), ontology, options, "a")
+    leftovers = (*ontology.leftovers, *given.leftovers)
+    said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.said)
+    outside = tuple(value for value in said if isinstance(value, owl.Axiom))
+    assertions = (*_typed(given.abox, allowed), *(value for value in said if not isinstance(value, owl.Axiom)))
+    told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.said)
+    return Knowledge(read_by_form(ontology.tbox, allowed), outside, assertions, allowed, told, ontology.ontologies)
+
+
+def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
+    return without_ill_typed(abox)[0] if "ill-typed" in allow else abox
+
+
+def _outside(reading: Reading) -> list[owl.Assertion]:
+    return [value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)]

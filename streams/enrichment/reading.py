@@ -1,0 +1,66 @@
+"""Events as they are given, read: plain lines by a look at their tokens, all else by the reader of RDF."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from shiq import model as owl
+from shiq.abox import ABox
+from shiq.errors import InputError, UsageError
+from shiq.ntriples import assertion_lines
+from shiq.rdf import read_assertions
+from shiq.verdict import blocks
+from streams.enrichment.knowledge import Knowledge
+
+#: Blank nodes of events are named after this, those of B after another.
+_SCOPE: Final = "e"
+_BLANK: Final = f"_:{_SCOPE}0."
+
+
+@dataclass(frozen=True)
+class Read:
+    """The assertions of an event; ``reason``: why it cannot be decided, if so."""
+
+    assertions: tuple[owl.Assertion, ...]
+    reason: str = ""
+
+
+def lines_of(event: Any) -> list[str]:
+    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph. Raises: UsageError."""
+    if isinstance(event, ABox):
+        return [line for assertion in event for line in assertion_lines(assertion)]
+    if isinstance(event, str | bytes):
+        raise UsageError("an event is a list of lines, not one text", "Give text.splitlines().")
+    if hasattr(event, "serialize"):
+        return str(event.serialize(format="nt")).splitlines()
+    return [str(line).strip() for line in event]
+
+
+def read(lines: Sequence[str], knowledge: Knowledge) -> Read:
+    """The assertions of N-Triples ``lines`` of any kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "event.nt"
+        file.write_text("\n".join(line.replace("\n", " ") for line in lines) + "\n", encoding="utf-8", errors="surrogatepass")
+        try:
+            reading = read_assertions(
+                [file],
+                knowledge.tbox.signature,
+                ontologies=knowledge.ontologies,
+                axioms=knowledge.tbox.axioms,
+                scope=_SCOPE,
+            )
+        except InputError as error:
+            return Read((), error.message.replace(str(file), "the event"))
+    assertions = [*reading.abox, *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom))]
+    open_ = [x for x in reading.leftovers if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said]
+    reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind})" if open_ else ""
+    return Read(tuple(dict.fromkeys(assertions)), reason)
+
+
+def shown(individual: str) -> str:
+    """An individual of an event as its answer names it."""
+    return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual

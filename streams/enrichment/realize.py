@@ -1,0 +1,68 @@
+"""What is entailed of an event that was not met before: its individuals' types, by `abox_ops.entailment`, this event alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from abox_ops.entailment import Entailer, Entailment, Premises
+from abox_ops.entailment.reasoners import Reasoners
+from shiq import model as owl
+from shiq.errors import InputError, UsageError
+from shiq.verdict import Verdict
+from streams.enrichment.knowledge import Knowledge
+
+#: Who may be asked.
+REASONERS: Final = ("auto", "own", "hermit")
+
+
+@dataclass
+class Realizer:
+    """Asks about one event after another; ``calls`` counts the questions. Reasoners stay warm until `close`."""
+
+    knowledge: Knowledge
+    reasoner: str = "auto"
+    timeout: float | None = 60.0
+    heap: str = "1g"
+    static: bool = False
+    _entailer: Entailer = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.reasoner not in REASONERS:
+            raise UsageError(f"unknown reasoner {self.reasoner!r}", f"Known here are {', '.join(REASONERS)}.")
+        self._reasoners = Reasoners(self.reasoner, self.timeout, self.heap)
+        self._open()
+
+    def _open(self) -> None:
+        premises = Premises.of(self.knowledge.axioms, self.knowledge.static)
+        self._entailer = Entailer(premises, static=self.static, reasoners=self._reasoners)
+
+    @property
+    def calls(self) -> int:
+        return self._reasoners.asked
+
+    def renew(self, knowledge: Knowledge) -> None:
+        """Goes on with another B."""
+        self.knowledge = knowledge
+        self._open()
+
+    def refuse_contradiction(self) -> None:
+        """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
+        if self._entailer.is_consistent(self._deadline()).verdict is Verdict.INCONSISTENT:
+            raise InputError(
+                "the ontology and its static data contradict each other", "shiq certify says where; nothing can be enriched so."
+            )
+
+    def types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
+        """What (T, B) and the event entail of its individuals."""
+        if self.knowledge.obstacle:
+            return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
+        return self._entailer.entailed(assertions, self._deadline())
+
+    def _deadline(self) -> float | None:
+        return None if self.timeout is None else time.monotonic() + self.timeout
+
+    def close(self) -> None:
+        self._entailer.close()

@@ -1,0 +1,116 @@
+"""A stream enriched event by event: one row a line, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from shiq.errors import InputError
+from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
+from streams.enrichment.answers import Counts, Enriched
+from streams.enrichment.cache import Entry
+from streams.enrichment.enricher import Enricher
+from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
+from streams.enrichment.rows import has_type, row_text
+from streams.front.event import Event, EventError, parse_event
+from streams.front.record import Record
+from streams.front.rejects import MALFORMED, Rejects
+
+
+@dataclass(frozen=True)
+class StreamEnrichment:
+    """What came of a stream: ``verdict`` inconsistent if some event is, else undetermined if some is."""
+
+    verdict: Verdict
+    leftovers: tuple[Leftover, ...]
+    statistics: dict[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` writes it."""
+        told = [
+            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
+            for x in self.leftovers
+        ]
+        return {"verdict": self.verdict.value, "leftovers": told, "statistics": self.statistics}
+
+
+@dataclass
+class EnrichedStream:
+    """Records in, rows out (`streams.front.run.System`). ``only``: keeps rows with one of these types."""
+
+    enricher: Enricher
+    write: Callable[[Sequence[str]], None]
+    rejects: Rejects
+    unit: str = "sec"
+    only: Collection[str] = ()
+    _rows: list[str] = field(default_factory=list)
+
+    def take(self, record: Record) -> bool:
+        """Enriches the event of a record."""
+        begun = perf_counter()
+        seconds = self.enricher.counts.seconds
+        t, identifier = None, None
+        try:
+            if record.problem:
+                raise EventError(record.problem)
+            event = record.event or parse_event(record.data, self.unit)
+            t, identifier = event.t, event.id
+            seconds["reading"] += perf_counter() - begun
+            found = self.enriched(event)
+        except EventError as error:
+            self.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
+            found = self.enricher.undecided(f"line {record.line}: {error}")
+        begun = perf_counter()
+        if not self.only or has_type(found, self.only):
+            self._rows.append(row_text(found, record.line, t, identifier))
+            if len(self._rows) >= 500:
+                self.flush()
+        seconds["writing"] += perf_counter() - begun
+        return True
+
+    def enriched(self, event: Event) -> Enriched:
+        return self.enricher.enrich(list(event.triples))
+
+    def flush(self) -> None:
+        """Writes the rows that wait."""
+        if self._rows:
+            self.write(self._rows)
+            self._rows = []
+
+    def state(self) -> bytes:
+        """What was counted and what is known, so that rows say the same of hits after a restart."""
+        enricher = self.enricher
+        counts = vars(enricher.counts)
+        known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
+        return json.dumps({"counts": counts, "rejects": self.rejects.state(), "entries": known}).encode()
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from the `state` of another run."""
+        held = json.loads(state)
+        self.enricher.counts = Counts(**held["counts"])
+        self.rejects.restore(held["rejects"])
+        self.enricher.entries.forget()
+        known: list[tuple[Any, Entry]] = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
+        for key, entry in known:
+            self.enricher.entries.keep(key, entry)
+
+    def finish(self) -> StreamEnrichment:
+        """What came of it all. Raises: InputError where no line could be read."""
+        self.flush()
+        counts, enricher = self.enricher.counts, self.enricher
+        broken = self.rejects.counts[MALFORMED]
+        if counts.events and broken == counts.events:
+            why = self.rejects.leftovers()[0].message
+            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+        leftovers = (*(x for x in enricher.knowledge.leftovers if blocks(x, enricher.knowledge.allow)), *self.rejects.leftovers())
+        verdict = Verdict.UNDETERMINED if counts.undetermined else Verdict.CONSISTENT
+        if counts.inconsistent:
+            verdict = Verdict.INCONSISTENT
+        return StreamEnrichment(verdict, leftovers, enricher.statistics)
