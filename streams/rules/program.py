@@ -131,7 +131,7 @@ def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = Fal
                 horizons[predicate] = max(horizons.get(predicate, 0), windowed_literal.window.horizon)
     if problems:
         raise ProgramError(problems)
-    facts = {predicate: tuple(rows) for predicate, rows in found.facts.items()}
+    facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
     shown = None if found.shown is None else frozenset(found.shown)
     return Checked(rules, facts, layers, horizons, shown, tuple(mapped for mapped, _ in found.mapped.values()))
 

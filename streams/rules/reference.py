@@ -78,7 +78,7 @@ class Reference:
     def step(self, t: int, rows: Mapping[str, Any]) -> Model:
         """R(P, Σ) at ``t``, and the persistent part for later points."""
         self.first = t if self.first is None else self.first
-        given: Point = {predicate: set(_rows(predicate, found)) for predicate, found in rows.items()}
+        given: Point = {predicate: set(_rows(found)) for predicate, found in rows.items()}
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
         now: Point = {predicate: set(found) for predicate, found in given.items()}
@@ -130,11 +130,9 @@ def _row_order(row: Row) -> list[tuple[int, int, str]]:
     return [order(value) for value in row]
 
 
-def _rows(predicate: str, found: Any) -> Iterable[Row]:
+def _rows(found: Any) -> Iterable[Row]:
     """Rows, from rows or a tuple of columns."""
-    if isinstance(found, tuple) and found and not isinstance(found[0], tuple):
-        return zip(*(column.tolist() if hasattr(column, "tolist") else column for column in found))
-    return [tuple(row) for row in found]
+    return zip(*(column.tolist() for column in found)) if isinstance(found, tuple) else found
 
 
 class _Step:

@@ -20,7 +20,8 @@ from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
 from streams.rules.reference import Reference
-from streams.rules.syntax import Evaluator
+from streams.rules.shards import Sharded, parts_of
+from streams.rules.syntax import Checked, Evaluator
 
 if TYPE_CHECKING:
     from streams.rules.program import Program
@@ -197,6 +198,12 @@ def restored(program: Program, path: Path) -> Session:
     return session
 
 
-def evaluator_of(program: Program, options: Options) -> Evaluator:
-    """What evaluates the points of a program."""
-    return Reference(program.checked, program.functions, options.complete_windows, options.max_atoms)
+def evaluator_of(program: Program, options: Options, shards: int = 1) -> Evaluator:
+    """What evaluates the points of a program; ``shards``: by so many evaluators, each with its keys."""
+
+    def one(checked: Checked) -> Evaluator:
+        return Reference(checked, program.functions, options.complete_windows, options.max_atoms)
+
+    if shards == 1 or program.key.key is None:
+        return one(program.checked)
+    return Sharded(program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)])

@@ -6,8 +6,8 @@ Source: SPEC 004, section 1. The text of each is what `str` gives.
 built from it as ``Engine(checked, functions, complete_windows=False, most_atoms=10_000_000)`` and called point by point:
 
 * ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are empty (facts do not hold there
-  either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as sequences of
-  rows, or as a tuple of equally long columns; the same row may come twice. What comes back is a `PointModel`.
+  either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as a list of
+  rows, or as a tuple of equally long numpy columns (int64, or objects); the same row may come twice. It gives a `PointModel`.
 * A rule (`Rule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in ``Checked.facts`` and
   are `plain`: never temporary. ``frequency`` f: the rule is applied only where t - t0 is a multiple of f.
 * ``strata``: components of rules in an order that satisfies all arcs; each is evaluated to its least fixpoint before the next.

@@ -1,0 +1,1 @@
+"""Random stream rules: programs with their input, and the same said to clingo."""

@@ -1,0 +1,181 @@
+"""Random stream rules: the engine against the naive evaluator, and clingo on a share.
+
+    python -m tests.tools.rules_differential --seeds 0:10000
+
+For each seed a program with input (`tests.tools.rules.random_programs`) is evaluated by the reference as it stands, then by each
+way of `WAYS`: with shuffled rows and rules, saved and restored at a random point, by shards where it has a key; every fifth
+seed by clingo too. Whole models and derived parts are compared at every point. A disagreement is printed, and the command ends
+with 1.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+import click
+
+from streams.rules import Program
+from streams.rules.atoms import read_atom
+from streams.rules.reference import Reference
+from streams.rules.session import Options, Session, evaluator_of
+from streams.rules.values import Row, atom_text
+from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
+
+#: For each point its time, the model, and what is derived.
+Answer: TypeAlias = list[tuple[int, list[str], list[str]]]
+#: clingo is asked of each so many.
+SHARE = 5
+
+
+def program_of(case: Case) -> Program:
+    """The program of a case. Raises: ProgramError."""
+    return Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds)
+
+
+def _answer(session: Session, events: list[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str], list[str]]]:
+    for t, atoms in events:
+        for model in session.push(t, atoms):
+            yield model.t, model.atoms, model.derived
+    for model in session.finish():
+        yield model.t, model.atoms, model.derived
+
+
+def naive(case: Case) -> Answer:
+    """What the reference says."""
+    program = program_of(case)
+    session = Session(program, Options(**case.options))
+    session.evaluator = Reference(program.checked, program.functions, session.options.complete_windows)
+    return list(_answer(session, case.events))
+
+
+def engine(case: Case) -> Answer:
+    """What a session says, with the rows and rules in another order."""
+    dice = random.Random(case.seed)
+    rules, events = list(case.rules), [(t, dice.sample(atoms, len(atoms))) for t, atoms in case.events]
+    dice.shuffle(rules)
+    program = Program.parse("\n".join(rules), FUNCTIONS, at_most_binds=case.at_most_binds)
+    return list(_answer(Session(program, Options(**case.options)), events))
+
+
+def restarted(case: Case) -> Answer:
+    """What a session says that is saved and put back at a random point."""
+    program = program_of(case)
+    first = program.session(**case.options)
+    cut = random.Random(case.seed).randint(0, len(case.events))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "state"
+        found = [(m.t, m.atoms, m.derived) for t, atoms in case.events[:cut] for m in first.push(t, atoms)]
+        first.save(path)
+        return [*found, *_answer(program.restore(path), case.events[cut:])]
+
+
+def sharded(case: Case) -> Answer | None:
+    """What three shards say, where the program has a key."""
+    program = program_of(case)
+    if program.key.key is None:
+        return None
+    session = Session(program, Options(**case.options))
+    session.evaluator = evaluator_of(program, session.options, shards=3)
+    return list(_answer(session, case.events))
+
+
+def by_clingo(case: Case) -> Answer:
+    """What clingo says."""
+    from tests.tools.rules import clingo_twin
+
+    program = program_of(case)
+    points: dict[int, dict[str, list[Row]]] = {}
+    for t, atoms in case.events:
+        point = points.setdefault(t, {})
+        for predicate, row in map(read_atom, atoms):
+            point.setdefault(predicate, []).append(row)
+    times = sorted(points) if case.options["timeline"] == "on-input" else range(min(points), max(points) + 1)
+    found = clingo_twin.run(program.checked, FUNCTIONS, [(t, points.get(t, {})) for t in times], case.options["complete_windows"])
+    return [(t, _texts(program, whole), _texts(program, heads)) for t, whole, heads in found]
+
+
+def _texts(program: Program, point: dict[str, set[Row]]) -> list[str]:
+    shown = program.checked.shown
+    return sorted(
+        atom_text(predicate.rpartition("/")[0], row)
+        for predicate, rows in point.items()
+        if shown is None or predicate in shown
+        for row in rows
+    )
+
+
+WAYS: dict[str, Callable[[Case], Answer | None]] = {
+    "engine": engine,
+    "restarted": restarted,
+    "shards": sharded,
+    "clingo": by_clingo,
+}
+
+
+def disagreement(case: Case, with_clingo: bool, told: Counter[str]) -> str | None:
+    """How the ways of evaluating a case differ, if they do; what was compared is counted in ``told``."""
+    wanted = naive(case)
+    plain = [rule for rule in case.rules if " in " not in rule]
+    told["derived through windows"] += len(plain) < len(case.rules) and naive(replace(case, rules=plain)) != wanted
+    for name, way in WAYS.items():
+        if name == "clingo" and not with_clingo:
+            continue
+        try:
+            found = way(case)
+        except Exception:
+            return f"{name}: {traceback.format_exc()}"
+        if found is None:
+            continue
+        told[name] += 1
+        if found != wanted:
+            return f"{name}: {_difference(wanted, found)}"
+    return None
+
+
+def _difference(wanted: Answer, found: Answer) -> str:
+    if [t for t, _, _ in wanted] != [t for t, _, _ in found]:
+        return f"points {[t for t, _, _ in found]} instead of {[t for t, _, _ in wanted]}"
+    for (t, model, heads), (_, other, derived) in zip(wanted, found):
+        if model != other or heads != derived:
+            return (
+                f"at {t}: model lacks {sorted(set(model) - set(other))}, has {sorted(set(other) - set(model))}; "
+                f"derived lacks {sorted(set(heads) - set(derived))}, has {sorted(set(derived) - set(heads))}"
+            )
+    return ""
+
+
+@click.command()
+@click.option("--seeds", default="0:1000", show_default=True, help="From and to, the latter not included.")
+@click.option("--clingo/--no-clingo", "with_clingo", default=True, show_default=True)
+@click.option("--most", default=10, show_default=True, help="End after so many disagreements.")
+def main(seeds: str, with_clingo: bool, most: int) -> None:
+    """Compares the ways of evaluating random programs."""
+    first, last = map(int, seeds.split(":"))
+    told, used, wrong, begun = Counter[str](), Counter[str](), 0, time.monotonic()
+    for seed in range(first, last):
+        case = random_case(seed)
+        used.update(case.used)
+        found = disagreement(case, with_clingo and seed % SHARE == 0, told)
+        if found is not None:
+            wrong += 1
+            click.echo(f"--- seed {seed} {case.options} at_most_binds={case.at_most_binds}\n{case.text}{case.events}\n{found}")
+            if wrong >= most:
+                break
+    programs = last - first
+    click.echo(f"{programs:,} programs, {time.monotonic() - begun:.0f} s: {wrong} disagreements; compared: {dict(told)}")
+    rare = {name: count for name, count in used.items() if count < programs / 10}
+    click.echo(f"least used: {used.most_common()[:-6:-1]}; in less than a tenth: {rare or 'none'}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
