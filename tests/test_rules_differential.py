@@ -38,7 +38,7 @@ def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.tools import rules_differential
 
     monkeypatch.setattr(rules_differential, "naive", _short(rules_differential.naive, monkeypatch))
-    assert any(disagreement(random_case(seed), False, Counter()) for seed in range(5))
+    assert any(disagreement(random_case(seed), False, Counter()) for seed in range(30))
 
 
 def _short(naive: object, monkeypatch: pytest.MonkeyPatch) -> object:
