@@ -19,7 +19,7 @@ from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
-from streams.rules.reference import Reference
+from streams.rules.evaluation import Engine
 from streams.rules.shards import Sharded, parts_of
 from streams.rules.syntax import Checked, Evaluator
 
@@ -202,7 +202,7 @@ def evaluator_of(program: Program, options: Options, shards: int = 1) -> Evaluat
     """What evaluates the points of a program; ``shards``: by so many evaluators, each with its keys."""
 
     def one(checked: Checked) -> Evaluator:
-        return Reference(checked, program.functions, options.complete_windows, options.max_atoms)
+        return Engine(checked, program.functions, options.complete_windows, options.max_atoms)
 
     if shards == 1 or program.key.key is None:
         return one(program.checked)

@@ -1,0 +1,367 @@
+"""The steps of plans over columns: joins, tests, comparisons, functions, aggregates.
+
+Bindings are columns by variable, equally long; a row is an instance of the body so far, as often as it was derived.
+Source: SPEC 004, section 2 ("Built-ins", "v2").
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from shiq.columns.arrays import Ints, distinct, row_codes
+from streams.rules.dictionary import Dictionary, Flags, calculate
+from streams.rules.functions import Functions, call
+from streams.rules.plan import GROUP, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
+from streams.rules.problems import EvaluationError
+from streams.rules.relations import NONE, TooMany
+from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
+from streams.rules.values import LIMIT, IntegerOverflow, Row
+
+_RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """``count`` rows over the variables of ``columns``."""
+
+    columns: Mapping[str, Ints]
+    count: int
+
+    def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
+        return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
+
+    def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
+        if flags is None or flags.all():
+            return Bindings({name: column for name, column in self.columns.items() if name in keep}, self.count)
+        return self.take(np.flatnonzero(flags), keep)
+
+
+@dataclass
+class Context:
+    """What steps need beside bindings: constants, the time, functions with what they gave, how many rows may still be joined."""
+
+    dictionary: Dictionary
+    functions: Functions
+    most: int
+    now: int = 0
+    left: int = 0
+    results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
+
+    def begin(self, now: int) -> None:
+        """A new point."""
+        self.now, self.left = now, self.most
+        self.results.clear()
+
+    def run(self, steps: Sequence[Step], bindings: Bindings, rule: Rule) -> Bindings:
+        """The instances that ``steps`` leave. Raises: EvaluationError."""
+        try:
+            for step in steps:
+                if not bindings.count:
+                    break
+                bindings = self._apply(step, bindings, rule)
+        except IntegerOverflow as error:
+            raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
+        except TooMany as error:
+            raise too_many(rule, self.most) from error
+        return bindings
+
+    def head(self, rule: Rule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
+        """The columns of a rule's heads, and which have a value. Raises: EvaluationError."""
+        try:
+            return self.values(rule.head.arguments, bindings)
+        except IntegerOverflow as error:
+            raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
+
+    def spend(self, rows: int, rule: Rule) -> None:
+        """Counts rows against what may be joined at a point. Raises: EvaluationError."""
+        self.left -= rows
+        if self.left < 0:
+            raise too_many(rule, self.most)
+
+    def _apply(self, step: Step, bindings: Bindings, rule: Rule) -> Bindings:
+        if isinstance(step, Join):
+            return self._join(step, bindings, rule)
+        if isinstance(step, Check):
+            return bindings.where(self._check(step, bindings), step.keep)
+        if isinstance(step, Compare):
+            return self._compare(step, bindings)
+        if isinstance(step, Call):
+            return self._call(step, bindings, rule)
+        return self._group(step, bindings, rule)
+
+    # --- streaming literals ------------------------------------------------------------------------
+
+    def _join(self, step: Join, bindings: Bindings, rule: Rule) -> Bindings:
+        view = step.pattern.view
+        relation = view.relation
+        if step.positions:
+            keys = [self._source(source, bindings) for source in step.sources]
+            which, rows = relation.matches(step.positions, keys, self.left)
+            ok = view.had(rows) if step.before else view.mask()[rows]
+            if not ok.all():
+                which, rows = which[ok], rows[ok]
+        else:
+            rows = view.rows_before() if step.before else view.rows()
+            if len(rows) * bindings.count > self.left:
+                raise TooMany
+            which = np.repeat(np.arange(bindings.count), len(rows))
+            rows = np.tile(rows, bindings.count) if bindings.count > 1 else rows
+        for one, other in step.equal:
+            same = relation.columns[one][rows] == relation.columns[other][rows]
+            which, rows = which[same], rows[same]
+        self.spend(len(rows), rule)
+        asked = step.pattern.threshold
+        if asked is None:
+            columns = {name: column[which] for name, column in bindings.columns.items() if name in step.keep}
+            columns |= {name: relation.columns[i][rows] for i, name in step.new if name in step.keep}
+            return Bindings(columns, len(rows))
+        columns = {name: column[which] for name, column in bindings.columns.items()}
+        columns |= {name: relation.columns[i][rows] for i, name in step.new}
+        m = view.counter.counts(rows)
+        if step.count:
+            columns[step.count] = m
+            return Bindings(columns, len(rows)).where(None, step.keep)
+        found = Bindings(columns, len(rows))
+        return found.where(self._fits(asked, m, found), step.keep)
+
+    def _check(self, step: Check, bindings: Bindings) -> Flags:
+        pattern = step.pattern
+        view = pattern.view
+        rows = view.relation.find([self._source(source, bindings) for source in pattern.arguments])
+        known = rows >= 0
+        if pattern.threshold is not None:
+            m = np.zeros(len(rows), np.int64)
+            m[known] = view.counter.counts(rows[known])
+            return self._fits(pattern.threshold, m, bindings)
+        found: Flags = np.zeros(len(rows), np.bool_)
+        found[known] = view.had(rows[known]) if step.before else view.mask()[rows[known]]
+        return found if pattern.positive else ~found
+
+    def _fits(self, asked: Threshold, m: Ints, bindings: Bindings) -> Flags:
+        """Where m is as the counting term wants it."""
+        wanted, valid = self.value(asked.term, bindings)
+        at_m, at_wanted = self.dictionary.ranks(m, wanted)
+        if asked.operator == AT_LEAST:
+            fits = at_m >= at_wanted
+        elif asked.operator == AT_MOST:
+            fits = at_m <= at_wanted
+        else:
+            fits = m == wanted
+        if asked.negated:
+            fits = ~fits
+        elif asked.operator != AT_MOST:
+            # No atom is invented: c is an integer from 1 on.
+            numbers, are = self.dictionary.numbers(wanted)
+            fits &= numbers >= 1
+            fits = fits if are is None else fits & are
+        return fits if valid is None else fits & valid
+
+    def _source(self, source: Source, bindings: Bindings) -> Ints:
+        return bindings.columns[source] if isinstance(source, str) else np.full(bindings.count, source, np.int64)
+
+    # --- terms and comparisons ---------------------------------------------------------------------
+
+    def value(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
+        """The codes of a term, and which rows it has a value for (None: all). Raises: IntegerOverflow."""
+        if isinstance(term, Variable):
+            return bindings.columns[term.name], None
+        if isinstance(term, Constant):
+            return np.full(bindings.count, self.dictionary.code(term.value), np.int64), None
+        if isinstance(term, Now):
+            return np.full(bindings.count, self.now, np.int64), None
+        sides, valid = [], None
+        for side in (term.left, term.right):
+            codes, has = self.value(side, bindings)
+            numbers, are = self.dictionary.numbers(codes)
+            valid = _both(valid, _both(has, are))
+            sides.append(numbers)
+        left, right = sides
+        if valid is None:
+            found, valid = calculate(term.operator, left, right)
+            return self.dictionary.of_numbers(found), valid
+        rows = np.flatnonzero(valid)
+        part, has = calculate(term.operator, left[rows], right[rows])
+        found = np.zeros(bindings.count, np.int64)
+        found[rows] = self.dictionary.of_numbers(part)
+        if has is not None:
+            valid = valid.copy()
+            valid[rows[~has]] = False
+        return found, valid
+
+    def compared(self, left: Ints, relation: str, right: Ints) -> Flags:
+        """Where one constant stands to the other as ``relation`` says."""
+        if relation not in ("=", "!="):
+            left, right = self.dictionary.ranks(left, right)
+        found: Flags = _RELATIONS[relation](left, right)
+        return found
+
+    def _compare(self, step: Compare, bindings: Bindings) -> Bindings:
+        asked = step.comparison
+        right, valid = self.value(asked.right, bindings)
+        if step.gives is not None:
+            return Bindings({**bindings.columns, step.gives: right}, bindings.count).where(valid, step.keep)
+        left, has = self.value(asked.left, bindings)
+        fits = self.compared(left, asked.relation, right)
+        valid = _both(valid, has)
+        fits = ~fits if asked.negated else fits
+        return bindings.where(fits if valid is None else fits & valid, step.keep)
+
+    # --- functions ---------------------------------------------------------------------------------
+
+    def _call(self, step: Call, bindings: Bindings, rule: Rule) -> Bindings:
+        external = step.external
+        columns, valid = self.values(external.inputs, bindings)
+        if valid is not None:
+            bindings, columns = bindings.where(valid, frozenset(bindings.columns)), [column[valid] for column in columns]
+        groups, inverse = grouped(columns, bindings.count)
+        found = [self._result(step, row, rule) for row in zip(*map(self.dictionary.decode, groups))] if groups else []
+        if not groups and bindings.count:
+            found = [self._result(step, (), rule)]
+        true = np.array([row is not None for row in found], np.bool_)[inverse] if found else np.zeros(0, np.bool_)
+        gained: dict[str, Ints] = {}
+        for i, term in enumerate(external.outputs):
+            output = self.dictionary.encode([0 if row is None else row[i] for row in found])[inverse] if found else NONE
+            if isinstance(term, Variable) and term.name in step.new and term.name not in gained:
+                gained[term.name] = output
+                continue
+            wanted, has = self.value(term, Bindings({**bindings.columns, **gained}, bindings.count))
+            true &= output == wanted
+            if has is not None:
+                true &= has
+        kept = ~true if external.negated else true
+        return Bindings({**bindings.columns, **gained}, bindings.count).where(kept, step.keep)
+
+    def _result(self, step: Call, inputs: Row, rule: Rule) -> Row | None:
+        external = step.external
+        key = external.function, len(external.outputs), inputs
+        if key not in self.results:
+            self.results[key] = call(self.functions, rule, external, inputs)
+        return self.results[key]
+
+    def values(self, terms: Sequence[Term], bindings: Bindings) -> tuple[list[Ints], Flags | None]:
+        """The columns of some terms, and the rows where all have a value."""
+        columns, valid = [], None
+        for term in terms:
+            codes, has = self.value(term, bindings)
+            columns.append(codes)
+            valid = _both(valid, has)
+        return columns, valid
+
+    # --- aggregates --------------------------------------------------------------------------------
+
+    def _group(self, step: Group, bindings: Bindings, rule: Rule) -> Bindings:
+        shared, inverse = grouped([bindings.columns[name] for name in step.shared], bindings.count)
+        count = len(shared[0]) if shared else 1
+        start = Bindings({**dict(zip(step.shared, shared)), GROUP: np.arange(count)}, count)
+        tuples: dict[int, list[list[Ints]]] = {}
+        for steps, terms in step.elements:
+            found = self.run(steps, start, rule)
+            if found.count:
+                columns, valid = self.values(terms, found)
+                rows = [found.columns[GROUP], *columns]
+                tuples.setdefault(len(terms), []).append(rows if valid is None else [column[valid] for column in rows])
+        groups, firsts = [NONE], [NONE]
+        for parts in tuples.values():
+            joined = [np.concatenate(columns) for columns in zip(*parts)]
+            if len(joined[0]):
+                example = distinct(row_codes(*joined))[2]
+                groups.append(joined[0][example])
+                firsts.append(joined[1][example])
+        value, has_value = self._aggregated(step.aggregate.function, np.concatenate(groups), np.concatenate(firsts), count)
+        result = value[inverse]
+        columns_ = dict(bindings.columns)
+        if step.gives is not None:
+            columns_[step.gives] = result
+        after = Bindings(columns_, bindings.count)
+        fits, valid = np.ones(bindings.count, np.bool_), None
+        for relation, term in step.aggregate.guards:
+            wanted, has = self.value(term, after)
+            fits &= self.compared(result, relation, wanted)
+            valid = _both(valid, has)
+        fits = (~fits if step.aggregate.negated else fits) & has_value[inverse]
+        return after.where(fits if valid is None else fits & valid, step.keep)
+
+    def _aggregated(self, function: str, group: Ints, first: Ints, count: int) -> tuple[Ints, Flags]:
+        """The value of each of ``count`` groups of distinct tuples, by their first components; and which groups have one."""
+        size = np.bincount(group, minlength=count)
+        if function == "count":
+            return size, np.ones(count, np.bool_)
+        if function == "sum":
+            numbers, are = self.dictionary.numbers(first)
+            if are is not None:
+                group, numbers = group[are], numbers[are]
+            return self.dictionary.of_numbers(_sums(group, numbers, count)), np.ones(count, np.bool_)
+        (rank,) = self.dictionary.ranks(first)
+        order = np.lexsort((rank if function == "min" else -rank, group))
+        found = np.zeros(count, np.int64)
+        begins = np.cumsum(size) - size
+        found[size > 0] = first[order[begins[size > 0]]]
+        return found, size > 0
+
+
+def too_many(rule: Rule, most: int) -> EvaluationError:
+    """What is said where joins explode."""
+    return EvaluationError(rule, f"more than {most} rows at one point", "Add a literal that narrows it, or raise --max-atoms.")
+
+
+def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
+    """The distinct rows of columns, and which of them each of ``count`` rows is."""
+    if not columns:
+        return [], np.zeros(count, np.int64)
+    if not count:
+        return list(columns), NONE
+    _, inverse, example = distinct(row_codes(*columns))
+    return [column[example] for column in columns], inverse
+
+
+def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str]) -> Bindings:
+    """The bindings that rows of a pattern give."""
+    relation = pattern.view.relation
+    place: dict[str, int] = {}
+    fits: Flags | None = None
+    for i, source in enumerate(pattern.arguments):
+        column = relation.columns[i][rows]
+        if isinstance(source, int):
+            fits = _both(fits, column == source)
+        elif source in place:
+            fits = _both(fits, column == relation.columns[place[source]][rows])
+        else:
+            place[source] = i
+    if fits is not None and not fits.all():
+        rows = rows[fits]
+    return Bindings({name: relation.columns[i][rows] for name, i in place.items() if name in keep}, len(rows))
+
+
+def _both(one: Flags | None, other: Flags | None) -> Flags | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _sums(group: Ints, numbers: Ints, count: int) -> Ints:
+    found = np.zeros(count, np.int64)
+    if not len(numbers):
+        return found
+    largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
+    if largest * len(numbers) < LIMIT:
+        np.add.at(found, group, numbers)
+        return found
+    exact = [0] * count
+    for i, number in zip(group.tolist(), numbers.tolist()):
+        exact[i] += number
+    for total in exact:
+        if not -LIMIT <= total < LIMIT:
+            raise IntegerOverflow(f"the sum {total} is beyond 64 bits")
+    return np.array(exact, np.int64)

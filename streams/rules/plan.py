@@ -1,0 +1,389 @@
+"""Plans: in which order the literals of a rule are joined, for each literal that a change may begin with.
+
+A body is first made of conjuncts: `Pattern` (a streaming literal over constants and variables; arithmetic in arguments becomes a
+variable and an equation), comparisons, externals and aggregates. `plan` orders them greedily: what only filters comes first, then
+the join with the most bound arguments; functions and aggregates wait for joins that have one. Each step keeps only the columns
+that later ones need, so equal rows stay as often as they were derived. Source: SPEC 004, sections 1 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from streams.rules.syntax import (
+    ALWAYS,
+    AT_LEAST,
+    AT_MOST,
+    COUNT,
+    Aggregate,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    External,
+    Literal,
+    Now,
+    Rule,
+    Term,
+    Variable,
+    Windowed,
+    variables,
+)
+from streams.rules.windows import View
+
+#: The code of a constant, or the name of a variable.
+Source: TypeAlias = int | str
+#: The view of a streaming literal: its operator, its count, and whether m itself is asked for.
+ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
+#: At most, where it ranges over the rows that are in the window.
+BETWEEN: Final = "between"
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """How m is tested where the counting term is no constant."""
+
+    operator: str
+    term: Term
+    negated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A streaming literal: rows that ``view`` has (``positive``) or has not, with their ``arguments``."""
+
+    literal: Windowed
+    view: View
+    arguments: tuple[Source, ...]
+    positive: bool
+    threshold: Threshold | None = None
+
+    @property
+    def names(self) -> set[str]:
+        return {source for source in self.arguments if isinstance(source, str)}
+
+
+Conjunct: TypeAlias = Pattern | Comparison | External | Aggregate
+
+
+# --- steps -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Rows of a view that agree with what is bound. ``equal``: positions with one new variable; ``count``: the variable of m."""
+
+    pattern: Pattern
+    positions: tuple[int, ...]
+    sources: tuple[Source, ...]
+    new: tuple[tuple[int, str], ...]
+    equal: tuple[tuple[int, int], ...]
+    count: str | None
+    before: bool
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """Whether a view has the bound row, or not; or the test of its m."""
+
+    pattern: Pattern
+    before: bool
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Compare:
+    """A comparison of bound terms; a variable ``gives`` its value to, if it is not bound."""
+
+    comparison: Comparison
+    gives: str | None = None
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function; outputs that are not bound are ``new``."""
+
+    external: External
+    new: frozenset[str]
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """An aggregate: for each binding of ``shared``, the tuples of all elements."""
+
+    aggregate: Aggregate
+    shared: tuple[str, ...]
+    elements: tuple[tuple[tuple[Step, ...], tuple[Term, ...]], ...]
+    gives: str | None
+    keep: frozenset[str] = frozenset()
+
+
+Step: TypeAlias = Join | Check | Compare | Call | Group
+
+#: Which of the distinct ``shared`` bindings a row of an element belongs to.
+GROUP: Final = "#group"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Steps that begin with rows of the ``seed`` (None: with nothing)."""
+
+    seed: Pattern | None
+    steps: tuple[Step, ...]
+    keep: frozenset[str]
+
+
+# --- conjuncts -------------------------------------------------------------------------------------
+
+
+def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], int], fresh: str = "#") -> list[Conjunct]:
+    """The conjuncts of a body; streaming literals come first, in their order."""
+    patterns: list[Conjunct] = []
+    others: list[Conjunct] = []
+    for literal in body:
+        if not isinstance(literal, Windowed):
+            others.append(literal)
+            continue
+        sources: list[Source] = []
+        for argument in literal.atom.arguments:
+            if isinstance(argument, Constant):
+                sources.append(code(argument))
+            elif isinstance(argument, Variable):
+                sources.append(argument.name)
+            else:
+                name = f"{fresh}{len(patterns)}.{len(sources)}"
+                sources.append(name)
+                others.append(Comparison(Variable(name), "=", argument))
+        patterns.append(_pattern(literal, tuple(sources) or (0,), view))
+    return patterns + others
+
+
+def _pattern(literal: Windowed, arguments: tuple[Source, ...], view: ViewOf) -> Pattern:
+    operator, negated = literal.operator, literal.negated
+    number = literal.count.value if isinstance(literal.count, Constant) else None
+    if operator == ALWAYS:
+        return Pattern(literal, view(literal, ALWAYS, 0, False), arguments, not negated)
+    if isinstance(number, int):
+        if operator == AT_MOST and number >= 0:
+            if literal.binds:
+                return Pattern(literal, view(literal, BETWEEN, number, False), arguments, not negated)
+            return Pattern(literal, view(literal, AT_LEAST, number + 1, False), arguments, negated)
+        if operator != AT_MOST and number >= 1:
+            return Pattern(literal, view(literal, operator, number, False), arguments, not negated)
+    assert literal.count is not None
+    threshold = Threshold(operator, literal.count, negated)
+    binds = not negated and (operator != AT_MOST or literal.binds)
+    return Pattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
+
+
+def names_of(conjunct: Conjunct) -> set[str]:
+    """The variables of a conjunct; of an aggregate, those of its elements too."""
+    if isinstance(conjunct, Pattern):
+        return conjunct.names | (_names(conjunct.threshold.term) if conjunct.threshold else set())
+    if isinstance(conjunct, Comparison):
+        return _names(conjunct.left, conjunct.right)
+    if isinstance(conjunct, External):
+        return _names(*conjunct.inputs, *conjunct.outputs)
+    inside: set[str] = set()
+    for element in conjunct.elements:
+        inside |= _names(*element.terms)
+        for literal in element.body:
+            if isinstance(literal, Windowed):
+                inside |= _names(*literal.atom.arguments)
+            else:
+                inside |= names_of(literal)
+    return inside | _names(*(term for _, term in conjunct.guards))
+
+
+def _names(*terms: Term) -> set[str]:
+    return {variable.name for term in terms for variable in variables(term)}
+
+
+def has_now(rule: Rule) -> bool:
+    """Whether @now occurs in a rule."""
+    return "@now" in str(rule) and any(_is_now(term) for term in _terms(rule.head, rule.body))
+
+
+def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
+    found: list[Term] = list(head.arguments) if head else []
+    for literal in body:
+        if isinstance(literal, Windowed):
+            found += [*literal.atom.arguments, *([literal.count] if literal.count else [])]
+        elif isinstance(literal, Comparison):
+            found += [literal.left, literal.right]
+        elif isinstance(literal, External):
+            found += [*literal.inputs, *literal.outputs]
+        else:
+            found += [term for _, term in literal.guards]
+            for element in literal.elements:
+                found += [*element.terms, *_terms(None, element.body)]
+    return found
+
+
+def _is_now(term: Term) -> bool:
+    return isinstance(term, Now) or (isinstance(term, Arithmetic) and (_is_now(term.left) or _is_now(term.right)))
+
+
+# --- ordering --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Plans over one list of conjuncts; ``elements`` gives those of an aggregate's element, ``outer`` are global variables."""
+
+    body: Sequence[Conjunct]
+    wanted: frozenset[str]
+    elements: Callable[[Iterable[Literal]], list[Conjunct]]
+    outer: frozenset[str]
+
+    def plan(self, seed: int | None = None, bound: Iterable[str] = (), delta: bool = False) -> Plan:
+        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they were before this point."""
+        known = set(bound)
+        first = self.body[seed] if seed is not None else None
+        assert first is None or isinstance(first, Pattern)
+        if first is not None:
+            known |= first.names
+        # The m of a seed is asked for again, in its turn.
+        left = [i for i in range(len(self.body)) if i != seed or (first is not None and first.threshold is not None)]
+        steps: list[Step] = []
+        while left:
+            chosen = self._next(left, known)
+            left.remove(chosen)
+            step = self._step(chosen, known, delta and seed is not None and chosen > seed)
+            known |= _given(step)
+            steps.append(step)
+        return self._trimmed(first, steps)
+
+    def _trimmed(self, seed: Pattern | None, steps: list[Step]) -> Plan:
+        needed = set(self.wanted)
+        trimmed: list[Step] = []
+        for step in reversed(steps):
+            trimmed.append(replace(step, keep=frozenset(needed)))
+            needed |= _asked(step)
+        return Plan(seed, tuple(reversed(trimmed)), frozenset(needed))
+
+    def _next(self, left: Sequence[int], known: set[str]) -> int:
+        ready = [(self._rank(self.body[i], known), i) for i in left]
+        (rank, _), chosen = min(ready)
+        assert rank < 9, "a checked rule is safe"
+        return chosen
+
+    def _rank(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
+        """Least first: what comes next."""
+        if isinstance(conjunct, Comparison):
+            return (0 if _is_ready(conjunct, known) else 9), 0
+        if isinstance(conjunct, Pattern):
+            open_ = len(conjunct.names - known)
+            asked = conjunct.threshold
+            unknown = _names(asked.term) - known - (conjunct.names if conjunct.positive else set()) if asked else set()
+            if unknown and asked and not (asked.operator == COUNT and isinstance(asked.term, Variable) and not asked.negated):
+                return 9, 0
+            if not open_:
+                return 1, 0
+            if not conjunct.positive:
+                return 9, 0
+            fixed = sum(isinstance(source, int) or source in known for source in conjunct.arguments)
+            return (2 if fixed else 5), -fixed
+        if isinstance(conjunct, External):
+            return (3 if _names(*conjunct.inputs) <= known else 9), 0
+        shared = self._shared(conjunct)
+        opens = _opened(conjunct, known)
+        guards = _names(*(term for _, term in conjunct.guards)) - ({opens} if opens else set())
+        return (4 if shared | guards <= known else 9), 0
+
+    def _shared(self, aggregate: Aggregate) -> set[str]:
+        """The global variables of an aggregate."""
+        return names_of(replace(aggregate, guards=())) & self.outer
+
+    def _step(self, chosen: int, known: set[str], before: bool) -> Step:
+        conjunct = self.body[chosen]
+        if isinstance(conjunct, Pattern):
+            return _join(conjunct, known, before)
+        if isinstance(conjunct, Comparison):
+            return _compare(conjunct, known)
+        if isinstance(conjunct, External):
+            return Call(conjunct, frozenset(_names(*conjunct.outputs) - known))
+        shared = tuple(sorted(self._shared(conjunct)))
+        elements = []
+        for element in conjunct.elements:
+            wanted = frozenset({GROUP, *_names(*element.terms)})
+            inner = Planner(self.elements(element.body), wanted, self.elements, self.outer)
+            elements.append((inner.plan(bound=(GROUP, *shared)).steps, element.terms))
+        return Group(conjunct, shared, tuple(elements), _opened(conjunct, known))
+
+
+def _is_ready(comparison: Comparison, known: set[str]) -> bool:
+    return _names(comparison.left, comparison.right) <= known or _assigned(comparison, known) is not None
+
+
+def _assigned(comparison: Comparison, known: set[str]) -> str | None:
+    """The variable that a comparison binds."""
+    if comparison.relation == "=" and not comparison.negated:
+        for one, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+            if isinstance(one, Variable) and one.name not in known and _names(other) <= known:
+                return one.name
+    return None
+
+
+def _opened(aggregate: Aggregate, known: set[str]) -> str | None:
+    """The variable that an aggregate binds."""
+    if not aggregate.negated:
+        for relation, term in aggregate.guards:
+            if relation == "=" and isinstance(term, Variable) and term.name not in known:
+                return term.name
+    return None
+
+
+def _compare(comparison: Comparison, known: set[str]) -> Compare:
+    gives = _assigned(comparison, known)
+    if gives is not None and not (isinstance(comparison.left, Variable) and comparison.left.name == gives):
+        comparison = replace(comparison, left=comparison.right, right=comparison.left)
+    return Compare(comparison, gives)
+
+
+def _join(pattern: Pattern, known: set[str], before: bool) -> Join | Check:
+    asked = pattern.threshold
+    if asked is None or not pattern.positive:
+        if pattern.names <= known:
+            return Check(pattern, before)
+    fixed = [(i, source) for i, source in enumerate(pattern.arguments) if isinstance(source, int) or source in known]
+    new: list[tuple[int, str]] = []
+    equal: list[tuple[int, int]] = []
+    place: dict[str, int] = {}
+    for i, source in enumerate(pattern.arguments):
+        if isinstance(source, str) and source not in known:
+            if source in place:
+                equal.append((place[source], i))
+            else:
+                place[source] = i
+                new.append((i, source))
+    count = None
+    if asked and asked.operator == COUNT and isinstance(asked.term, Variable) and asked.term.name not in known | set(place):
+        count = asked.term.name
+    positions, sources = tuple(i for i, _ in fixed), tuple(source for _, source in fixed)
+    return Join(pattern, positions, sources, tuple(new), tuple(equal), count, before)
+
+
+def _given(step: Step) -> set[str]:
+    """The variables that a step binds."""
+    if isinstance(step, Join):
+        return {name for _, name in step.new} | ({step.count} if step.count else set())
+    if isinstance(step, Call):
+        return set(step.new)
+    return {step.gives} if isinstance(step, Compare | Group) and step.gives else set()
+
+
+def _asked(step: Step) -> set[str]:
+    """The variables that a step needs."""
+    if isinstance(step, Join | Check):
+        return names_of(step.pattern)
+    if isinstance(step, Compare):
+        return names_of(step.comparison)
+    if isinstance(step, Call):
+        return names_of(step.external)
+    return set(step.shared) | _names(*(term for _, term in step.aggregate.guards))

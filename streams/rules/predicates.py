@@ -1,0 +1,111 @@
+"""Predicates and rules as the engine maintains them: their rows, windows and supports, their conjuncts and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shiq.columns.arrays import Ints
+from streams.rules.held import Held
+from streams.rules.plan import Conjunct, Pattern, Plan, Planner
+from streams.rules.relations import Flags, Relation, nothing
+from streams.rules.syntax import Comparison, Rule
+from streams.rules.values import Row
+from streams.rules.windows import Counter, History, View
+
+
+@dataclass(eq=False)
+class Predicate:
+    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by rules with a body."""
+
+    relation: Relation
+    history: History
+    counters: dict[tuple[tuple[int, int], ...], Counter] = field(default_factory=dict)
+    views: dict[tuple[object, ...], View] = field(default_factory=dict)
+    facts: Ints = field(default_factory=nothing)
+    given: Ints = field(default_factory=nothing)
+    #: Rows whose input changed, or their support by rules, each once or more.
+    touched: list[Ints] = field(default_factory=list)
+    supports: list[tuple[str, bool, bool]] = field(default_factory=list)
+    derived: Ints = field(default_factory=nothing)
+    alive: int = 0
+    rows_of: dict[Row, int] = field(default_factory=dict)
+    shown: Held | None = None
+
+    def support(self, rule: Rule) -> tuple[str, bool, bool]:
+        """The name of the array with the number of derivations by rules like this one."""
+        name = "support", rule.temporary, bool(rule.body)
+        if name not in self.supports:
+            self.supports.append(name)
+            self.relation.track(name, np.int64)
+        return name
+
+    def persistent(self) -> Ints:
+        """The rows that later points see."""
+        held = self.relation.held
+        if not any(temporary for _, temporary, _ in self.supports):
+            return held
+        kept: Flags = self.relation.of_row["given"][held]
+        for name in self.supports:
+            if not name[1]:
+                kept = kept | (self.relation.of_row[name][held] > 0)
+        persistent: Ints = held[kept]
+        return persistent
+
+
+@dataclass(eq=False)
+class Maintained:
+    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by literal."""
+
+    rule: Rule
+    head: Predicate
+    body: list[Conjunct]
+    planner: Planner
+    incremental: bool
+    restless: bool
+    plans: dict[tuple[int | None, bool], Plan] = field(default_factory=dict)
+    has_run: bool = False
+
+    @property
+    def patterns(self) -> list[tuple[int, Pattern]]:
+        return [(i, conjunct) for i, conjunct in enumerate(self.body) if isinstance(conjunct, Pattern)]
+
+    def plan(self, seed: int | None, delta: bool = False) -> Plan:
+        key = seed, delta
+        if key not in self.plans:
+            self.plans[key] = self.planner.plan(seed, delta=delta)
+        return self.plans[key]
+
+
+def is_counted(body: Sequence[Conjunct]) -> bool:
+    """Whether derivations can be counted: there are only streaming literals without a varying count, one of them positive, and
+    comparisons."""
+    plain = all(isinstance(one, Comparison) or (isinstance(one, Pattern) and one.threshold is None) for one in body)
+    return plain and any(isinstance(one, Pattern) and one.positive for one in body)
+
+
+def supported(predicate: Predicate) -> Ints:
+    """The rows that rules with a body derive."""
+    held = predicate.relation.held
+    found = np.zeros(len(held), np.bool_)
+    for name in predicate.supports:
+        if name[2]:
+            found |= predicate.relation.of_row[name][held] > 0
+    return held if found.all() else held[found]
+
+
+def compact(predicate: Predicate) -> None:
+    """Keeps the rows that hold, are given or stated, and those of the history."""
+    relation, history = predicate.relation, predicate.history
+    alive = relation.of_row["holds"][: relation.size].copy()
+    for rows in (predicate.facts, predicate.given, *history.rows, *predicate.touched):
+        alive[rows] = True
+    renumber = relation.compact(alive)
+    predicate.facts, predicate.given = renumber(predicate.facts), renumber(predicate.given)
+    predicate.derived = renumber(predicate.derived)
+    predicate.touched = [renumber(rows) for rows in predicate.touched]
+    history.rows = [renumber(rows) for rows in history.rows]
+    predicate.rows_of.clear()
+    predicate.shown, predicate.alive = None, relation.size

@@ -1,0 +1,248 @@
+"""Relations in columns: rows that were seen, by number, what is known of each, and indexes over them that grow with them.
+
+A row keeps its number until `Relation.compact`; whether it holds now is one of the arrays of `Relation.of_row`. So windows,
+supports and masks are arrays over row numbers, indexes never shrink in between, and what held before a point and after it are two
+masks over the same rows. Predicates without arguments have one column of zeros. Source: SPEC 004, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.columns.arrays import Ints, distinct, ranges, row_codes, runs
+
+Flags = npt.NDArray[np.bool_]
+Columns = Sequence[Ints]
+NONE: Final = np.zeros(0, np.int64)
+
+
+def nothing() -> Ints:
+    """No rows."""
+    return NONE
+
+
+#: Where the numbers in a key lie so close together, they are looked up in a table.
+_SPREAD: Final = 16
+_ODD: Final = np.int64(-7046029254386353131)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows first … first + count - 1, in the order of some of their columns.
+
+    ``pack`` has for each column its least value and the width of its range, and keys are exact; without it they are hashes, and
+    what they find must be compared.
+    """
+
+    rows: Ints
+    keys: Ints
+    pack: tuple[tuple[int, int], ...] | None
+    #: For each key from 0 on, where its rows begin; None where keys are spread too wide.
+    starts: Ints | None
+
+    def find(self, columns: Columns) -> tuple[Ints, Ints]:
+        """Where the rows of each key begin and end."""
+        if self.pack is None:
+            return runs(self.keys, _hashed(columns))
+        key, inside = _packed(columns, self.pack)
+        if self.starts is None:
+            low, high = runs(self.keys, key)
+            return low, high if inside is None else np.where(inside, high, low)
+        if inside is not None:
+            key = np.where(inside, key, len(self.starts) - 2)
+        return self.starts[key], self.starts[key + 1]
+
+
+def sorted_run(columns: Columns, first: int, count: int) -> Run:
+    """A run of rows in the order of ``columns``."""
+    part = [column[first : first + count] for column in columns]
+    pack, size = [], 1
+    for column in part:
+        low = int(column.min())
+        pack.append((low, int(column.max()) - low + 1))
+        size *= pack[-1][1]
+    if size >= 1 << 62:
+        keys = _hashed(part)
+        order = np.argsort(keys, kind="stable")
+        return Run(order + first, keys[order], None, None)
+    keys = _packed(part, pack)[0]
+    order = np.argsort(keys, kind="stable")
+    starts = None
+    if size <= _SPREAD * count + 1024:
+        starts = np.zeros(size + 2, np.int64)
+        np.cumsum(np.bincount(keys, minlength=size), out=starts[1:-1])
+        starts[-1] = starts[-2]
+    return Run(order + first, keys[order], tuple(pack), starts)
+
+
+def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> tuple[Ints, Flags | None]:
+    """The keys of rows, and which are inside the range of each column (None: all)."""
+    key: Ints | None = None
+    inside: Flags | None = None
+    for column, (low, width) in zip(columns, pack):
+        offset = column - low if low else column
+        # Below the least is beyond the largest, as an unsigned number.
+        fits = offset.view(np.uint64) < width
+        if not fits.all():
+            inside = fits if inside is None else inside & fits
+        key = offset if key is None else key * width + offset
+    assert key is not None
+    return key, inside
+
+
+def _hashed(columns: Columns) -> Ints:
+    key = columns[0]
+    for column in columns[1:]:
+        key = (key ^ (key >> 29)) * _ODD + column
+    return key
+
+
+class Index:
+    """Rows by some of their columns: a large sorted run, and a small one with what came since."""
+
+    def __init__(self, positions: tuple[int, ...]) -> None:
+        self.positions = positions
+        self._runs: list[Run] = []
+        self._base = self._covered = 0
+
+    def runs(self, relation: Relation) -> list[Run]:
+        """Runs over all rows of ``relation``."""
+        size = relation.size
+        if size > self._covered:
+            columns = [relation.columns[i] for i in self.positions]
+            if size - self._base > max(1024, self._base >> 6):
+                self._runs, self._base = [sorted_run(columns, 0, size)], size
+            else:
+                self._runs = [*self._runs[: 1 if self._base else 0], sorted_run(columns, self._base, size - self._base)]
+            self._covered = size
+        return self._runs
+
+
+class TooMany(Exception):
+    """More rows than a join may give."""
+
+
+@dataclass(eq=False)
+class Relation:
+    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted with them."""
+
+    predicate: str
+    arity: int
+    size: int = 0
+    columns: list[Ints] = field(default_factory=list)
+    of_row: dict[Hashable, Any] = field(default_factory=dict)
+    #: The rows that hold now, those that came and went with this point; arrays that nobody writes to.
+    held: Ints = field(default_factory=nothing)
+    came: Ints = field(default_factory=nothing)
+    went: Ints = field(default_factory=nothing)
+    indexes: dict[tuple[int, ...], Index] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
+        self.track("holds", np.bool_)
+
+    def track(self, name: Hashable, kind: Any) -> None:
+        """Keeps an array of this kind in ``of_row``, with zeros for new rows."""
+        if name not in self.of_row:
+            self.of_row[name] = np.zeros(len(self.columns[0]), kind)
+
+    def index(self, positions: tuple[int, ...]) -> Index:
+        return self.indexes.setdefault(positions, Index(positions))
+
+    def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:
+        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key, which row. Raises: TooMany."""
+        which, rows = [], []
+        for run in self.index(positions).runs(self):
+            low, high = run.find(wanted)
+            lengths = high - low
+            total = int(lengths.sum())
+            if total > most:
+                raise TooMany
+            if not total:
+                continue
+            if total == len(lengths) and (lengths == 1).all():
+                found, at = np.arange(total), low
+            else:
+                found, at = np.repeat(np.arange(len(low)), lengths), ranges(low, high)
+            row = run.rows[at]
+            if run.pack is None:
+                same = np.ones(len(row), np.bool_)
+                for position, column in zip(positions, wanted):
+                    same &= self.columns[position][row] == column[found]
+                found, row = found[same], row[same]
+            which.append(found)
+            rows.append(row)
+        if len(which) == 1:
+            return which[0], rows[0]
+        return (np.concatenate(which), np.concatenate(rows)) if which else (NONE, NONE)
+
+    def find(self, rows: Columns) -> Ints:
+        """The numbers of rows, -1 for those that are not there."""
+        found = np.full(len(rows[0]), -1, np.int64)
+        if not self.size or not len(found):
+            return found
+        all_positions = tuple(range(len(self.columns)))
+        for run in self.index(all_positions).runs(self):
+            low, high = run.find(rows)
+            hit = high > low
+            if run.pack is None:
+                return self._find_hashed(all_positions, rows, found)
+            found[hit] = run.rows[low[hit]]
+        return found
+
+    def _find_hashed(self, positions: tuple[int, ...], rows: Columns, found: Ints) -> Ints:
+        which, row = self.matches(positions, rows, 1 << 62)
+        found[which] = row
+        return found
+
+    def add(self, rows: Columns) -> Ints:
+        """The numbers of distinct rows; those that were not there are now."""
+        found = self.find(rows)
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            first, end = self.size, self.size + len(new)
+            self._reserve(end)
+            for mine, column in zip(self.columns, rows):
+                mine[first:end] = column[new]
+            found[new] = np.arange(first, end)
+            self.size = end
+        return found
+
+    def _reserve(self, size: int) -> None:
+        capacity = len(self.columns[0])
+        if size > capacity:
+            more = max(size, 2 * capacity) - capacity
+            self.columns = [np.concatenate([column, np.zeros(more, np.int64)]) for column in self.columns]
+            self.of_row = {name: np.concatenate([array, np.zeros(more, array.dtype)]) for name, array in self.of_row.items()}
+
+    def at(self, rows: Ints) -> list[Ints]:
+        """The columns of some rows."""
+        return [column[rows] for column in self.columns]
+
+    def compact(self, alive: Flags) -> Callable[[Ints], Ints]:
+        """Drops the rows that are not ``alive``; gives the map from old numbers to new ones."""
+        kept = np.flatnonzero(alive[: self.size])
+        number = np.full(self.size, -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        spare = np.zeros(max(16, len(kept) // 2), np.int64)
+        self.columns = [np.concatenate([column[kept], spare]) for column in self.columns]
+        self.of_row = {
+            name: np.concatenate([array[kept], np.zeros(len(spare), array.dtype)]) for name, array in self.of_row.items()
+        }
+        self.size = len(kept)
+        self.held, self.came, self.went = number[self.held], NONE, NONE
+        self.indexes.clear()
+        return lambda rows: number[rows]
+
+
+def distinct_rows(columns: Columns) -> tuple[list[Ints], Ints]:
+    """The distinct rows of columns, and how often each is there."""
+    if len(columns[0]) < 2:
+        return list(columns), np.ones(len(columns[0]), np.int64)
+    _, inverse, example = distinct(columns[0] if len(columns) == 1 else row_codes(*columns))
+    return [column[example] for column in columns], np.bincount(inverse, minlength=len(example))

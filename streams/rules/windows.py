@@ -1,0 +1,237 @@
+"""Windows as counters: for each row, at how many of the points that a window observes it held, changed by what enters and leaves.
+
+A `Counter` of a window D counts, for each row of a relation, the past points n - d, d in D, d ≥ 1, that contain it. When n grows,
+rows of the points that enter one of D's intervals are added and rows of those that leave are taken away, so the cost follows
+arrivals and departures and not the length of D. A `View` is what a streaming literal asks: the rows with m ≥ c, m = N, m = c. It
+keeps them as a mask and tells which became true and false with this point. Source: SPEC 004, sections 2 and 6.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from shiq.columns.arrays import Ints, unique
+from streams.rules.relations import NONE, Flags, Relation, nothing
+from streams.rules.syntax import ALWAYS, AT_LEAST, COUNT, Window
+
+NOW: Final = Window(((0, 0),), "now")
+
+
+@dataclass
+class History:
+    """The rows that past points keep, for as long as some window asks for them; points without rows are left out."""
+
+    horizon: int
+    points: list[int] = field(default_factory=list)
+    rows: list[Ints] = field(default_factory=list)
+
+    def add(self, point: int, rows: Ints) -> None:
+        """What ``point``, the latest, keeps."""
+        if len(rows) and self.horizon:
+            self.points.append(point)
+            self.rows.append(rows)
+
+    def forget(self, point: int) -> None:
+        """Drops what no point after ``point`` observes, nor sees leave."""
+        gone = bisect_right(self.points, point - self.horizon - 1)
+        del self.points[:gone], self.rows[:gone]
+
+    def between(self, after: int, to: int) -> list[Ints]:
+        """What the points after ``after`` and up to ``to`` keep."""
+        return self.rows[bisect_right(self.points, after) : bisect_right(self.points, to)]
+
+
+@dataclass(eq=False)
+class Counter:
+    """How often each row of a relation is observed. ``changed``: rows whose past count changed with this point."""
+
+    relation: Relation
+    window: Window
+    complete: bool
+    changed: Ints = field(default_factory=nothing)
+    #: How many points are observed, and whether that changed with this one.
+    observed: int = 0
+    is_longer: bool = False
+    is_refilled: bool = False
+
+    def __post_init__(self) -> None:
+        self.is_now = 0 in self.window
+        self.past = tuple((max(low, 1), high) for low, high in self.window.intervals if high)
+        self.name = ("past", self.window.intervals)
+        self.relation.track(self.name, np.int64)
+
+    def advance(self, history: History, before: int, point: int) -> None:
+        """From the point ``before`` (-1: none) to ``point``."""
+        came: list[Ints] = []
+        went: list[Ints] = []
+        for low, high in self.past:
+            came += history.between(before - low, point - low)
+            went += history.between(before - high - 1, point - high - 1)
+        self.changed = self._moved(came, went)
+        if self.is_refilled:
+            self.changed, self.is_refilled = np.arange(self.relation.size), False
+        longer = (
+            self.window.size
+            if self.complete
+            else sum(min(high, point) - low + 1 for low, high in self.window.intervals if low <= point)
+        )
+        self.is_longer, self.observed = longer != self.observed, longer
+
+    def refill(self, history: History, point: int) -> None:
+        """Counts anew, as after ``point``; views learn of it at the next one."""
+        past = self.relation.of_row[self.name]
+        for low, high in self.past:
+            for rows in history.between(point - high - 1, point - low):
+                past[rows] += 1
+        self.is_refilled = True
+
+    def _moved(self, came: list[Ints], went: list[Ints]) -> Ints:
+        if not came and not went:
+            return NONE
+        if len(came) == len(went) == 1 and came[0] is went[0]:
+            return NONE
+        past = self.relation.of_row[self.name]
+        touched = unique(np.concatenate([*came, *went]))
+        old = past[touched]
+        for rows in came:
+            past[rows] += 1
+        for rows in went:
+            past[rows] -= 1
+        changed: Ints = touched[past[touched] != old]
+        return changed
+
+    def counts(self, rows: Ints) -> Ints:
+        """m of these rows."""
+        past: Ints = self.relation.of_row[self.name][rows]
+        if self.is_now:
+            past = past + self.relation.of_row["holds"][rows]
+        return past
+
+    def all_counts(self) -> Ints:
+        """m of all rows."""
+        return self.counts(np.arange(self.relation.size))
+
+
+#: Which rows a view has, by their counts m and the number N of observed points.
+Test = Callable[[Ints, int], Flags]
+
+
+def test_of(operator: str, count: int) -> Test:
+    """The test of at least, always or count; `None` as an operator asks for m between 1 and ``count``."""
+    if operator == AT_LEAST:
+        return lambda m, observed: m >= count
+    if operator == ALWAYS:
+        return lambda m, observed: (m == observed) & (m > 0)
+    if operator == COUNT:
+        return lambda m, observed: m == count
+    return lambda m, observed: (m > 0) & (m <= count)
+
+
+@dataclass(eq=False)
+class View:
+    """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true and false with this point.
+
+    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and what came.
+    """
+
+    counter: Counter
+    operator: str
+    count: int
+    counted: bool = False
+    came: Ints = field(default_factory=nothing)
+    went: Ints = field(default_factory=nothing)
+
+    def __post_init__(self) -> None:
+        self.relation = self.counter.relation
+        self.test = test_of(self.operator, self.count)
+        #: This point alone, which is what holds.
+        self.is_plain = self.counter.is_now and not self.counter.past and self.operator == AT_LEAST and self.count == 1
+        self.name = "holds" if self.is_plain else ("view", self.counter.name, self.operator, self.count)
+        self.moved = ("moved", self.name)
+        self.relation.track(self.name, np.bool_)
+        self.relation.track(self.moved, np.bool_)
+        self.count_changed = False
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(len(self.came) or len(self.went)) or (self.counted and self.count_changed)
+
+    def mask(self) -> Flags:
+        """Which rows it has."""
+        return self.relation.of_row[self.name]  # type: ignore[no-any-return]
+
+    def rows(self) -> Ints:
+        """The rows that it has."""
+        if self.is_plain:
+            return self.relation.held
+        return np.flatnonzero(self.mask()[: self.relation.size])
+
+    def rows_before(self) -> Ints:
+        """The rows that it had before this point."""
+        rows = self.rows()
+        if not len(self.came) and not len(self.went):
+            return rows
+        return np.concatenate([rows[~self.relation.of_row[self.moved][rows]], self.went])
+
+    def had(self, rows: Ints) -> Flags:
+        """Which of ``rows`` it had before this point."""
+        found: Flags = self.mask()[rows]
+        return found ^ self.relation.of_row[self.moved][rows] if len(self.came) or len(self.went) else found
+
+    def settle(self) -> None:
+        """Forgets what the last point changed."""
+        if len(self.came) or len(self.went):
+            moved = self.relation.of_row[self.moved]
+            moved[self.came] = moved[self.went] = False
+            self.came = self.went = NONE
+        self.count_changed = False
+
+    def update(self, changed: Ints) -> None:
+        """Tests the rows whose count ``changed`` (each once), all of them where the number of observed points did."""
+        self.count_changed = bool(len(changed))
+        if self.is_plain:
+            self._move(self.relation.came, self.relation.went)
+            return
+        if self.counter.is_longer and self.operator == ALWAYS:
+            changed = np.arange(self.relation.size)
+        if not len(changed):
+            return
+        mask = self.mask()
+        new, old = self.test(self.counter.counts(changed), self.counter.observed), mask[changed]
+        mask[changed] = new
+        self._move(changed[new & ~old], changed[old & ~new])
+
+    def begin(self) -> None:
+        """Tests all rows, for a fixpoint to begin with."""
+        if not self.is_plain:
+            self.mask()[: self.relation.size] = self.test(self.counter.all_counts(), self.counter.observed)
+
+    def grow(self, fresh: Ints) -> Ints:
+        """The rows that it has because ``fresh`` rows hold now, for the next round of a fixpoint."""
+        if not self.counter.is_now:
+            return NONE
+        if self.is_plain:
+            return fresh
+        mask = self.mask()
+        new = self.test(self.counter.counts(fresh), self.counter.observed)
+        found = fresh[new] if self.counted else fresh[new & ~mask[fresh]]
+        mask[fresh] = new
+        return found
+
+    def end(self, before: Flags) -> None:
+        """What changed since its mask was ``before``."""
+        now = self.mask()[: self.relation.size]
+        if len(before) < len(now):
+            before = np.concatenate([before, np.zeros(len(now) - len(before), np.bool_)])
+        self._move(np.flatnonzero(now & ~before), np.flatnonzero(before & ~now))
+        self.count_changed = True
+
+    def _move(self, came: Ints, went: Ints) -> None:
+        self.came, self.went = came, went
+        moved = self.relation.of_row[self.moved]
+        moved[came] = moved[went] = True
