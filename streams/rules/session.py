@@ -17,9 +17,9 @@ from shiq.errors import OperationalError, UsageError
 from streams.front.lateness import Arrival, Clock
 from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
+from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
-from streams.rules.evaluation import Engine
 from streams.rules.shards import Sharded, parts_of
 from streams.rules.syntax import Checked, Evaluator
 
