@@ -8,7 +8,6 @@ from shiq import model as owl
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import literal as literal_text
 from shiq.signature import parts
-from simplify.nnf import nnf
 from streams.enrichment.statements import TYPE, Statement, plain_statement, token
 
 
@@ -38,8 +37,8 @@ def named_in(assertion: owl.Assertion) -> list[str]:
 
 
 def normal_text(expression: owl.ClassExpression) -> str:
-    """A class expression with negation inwards, and the operands of sets in order."""
-    return axiom_text(_sorted(nnf(expression)))
+    """A class expression with the operands of sets in order, each once."""
+    return axiom_text(_sorted(expression))
 
 
 def _sorted(value: Any) -> Any:
@@ -53,4 +52,6 @@ def _sorted(value: Any) -> Any:
             return type(value)(property, _sorted(filler))
         case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(n, property, filler):
             return type(value)(n, property, _sorted(filler))
+        case owl.ObjectComplementOf(operand):
+            return owl.ObjectComplementOf(_sorted(operand))
     return value

@@ -1,0 +1,246 @@
+"""Enrichment of random events over random ontologies: cached, in any order, against each class denied by itself.
+
+    python -m tests.tools.enrichment --seeds 0:2000 --reasoner auto
+
+Events are drawn over individuals of B and of their own; of each there are renamed copies, such with other values, and such with a
+role assertion turned round. A renamed copy has to hit. A third of the seeds has nominals, chains, keys and Self, for which HermiT
+decides.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import click
+
+from abox_ops.entailment import Premises
+from abox_ops.entailment.reasoners import Reasoners
+from abox_ops.entailment.uncached import entailed_uncached
+from shiq import model as owl
+from shiq.abox import individuals_of
+from shiq.ntriples import assertion_lines
+from shiq.reasoner.structure import rewritten
+from shiq.signature import parts, signature_of
+from shiq.verdict import Verdict
+from streams.enrichment.cache import Entries
+from streams.enrichment.enricher import Enricher
+from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.policies import POLICIES, capacity_of
+from streams.enrichment.realize import Realizer
+from tests.outside_random import random_owl
+from tests.tools.random_ontologies.dice import Dice
+from tests.tools.random_ontologies.kb import random_kb
+from tests.tools.random_ontologies.values import data_range
+
+#: What is compared of an event: its verdict and types.
+Answer = tuple[Verdict, dict[str, frozenset[str]], dict[str, frozenset[str]]]
+
+
+@dataclass(frozen=True)
+class Event:
+    """``copy_of``: the place of the event that this is a renamed copy of."""
+
+    assertions: tuple[owl.Assertion, ...]
+    copy_of: int | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        return [line for assertion in self.assertions for line in assertion_lines(assertion)]
+
+
+@dataclass(frozen=True)
+class Case:
+    knowledge: Knowledge
+    events: tuple[Event, ...]
+
+
+def case_of(seed: int, *, outside: bool | None = None, structures: int = 4) -> Case:
+    """The ontology, B and events of a seed; ``outside`` SHIQ(D) or not, every third unless it is said."""
+    rng = random.Random(f"enrichment {seed}")
+    if seed % 3 == 0 if outside is None else outside:
+        axioms, base, batch = random_owl(seed)
+        pool = [*base, *batch]
+    else:
+        kb = random_kb(seed)
+        axioms, pool = [*kb.tbox.axioms], [*kb.union()]
+    axioms, pool = _with_thresholds(seed, axioms, pool, rng)
+    rng.shuffle(pool)
+    static = tuple(pool[: rng.randrange(len(pool) // 2 + 1)])
+    signature = signature_of((*axioms, *pool))
+    premises = Premises.of(axioms, static)
+    knowledge = Knowledge(replace(premises.tbox, signature=signature), premises.axioms, static)
+    return Case(knowledge, tuple(_events(rng, pool, structures)))
+
+
+def _with_thresholds(
+    seed: int, axioms: Sequence[owl.Axiom], pool: Sequence[owl.Assertion], rng: random.Random
+) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
+    """Some ranges more, so that values matter more often."""
+    dice, result, individuals = Dice(f"thresholds {seed}"), owl.DataProperty("urn:t:value"), sorted(_people(pool))
+    more: list[owl.Axiom] = [
+        owl.SubClassOf(owl.DataSomeValuesFrom(result, data_range(dice)), owl.Class(f"urn:t:V{i}"))
+        for i in range(rng.randrange(3))
+    ]
+    if rng.random() < 0.4:
+        more.append(owl.FunctionalDataProperty(result))
+    values = [owl.Literal(str(rng.randrange(6)), owl.XSD + "integer") for _ in range(rng.randrange(4))]
+    return [*axioms, *more], [*pool, *(owl.DataPropertyAssertion(result, rng.choice(individuals), value) for value in values)]
+
+
+def _people(assertions: Sequence[owl.Assertion]) -> set[str]:
+    return {i for assertion in assertions for i in individuals_of(assertion)} or {"urn:t:i0"}
+
+
+def _events(rng: random.Random, pool: Sequence[owl.Assertion], structures: int) -> list[Event]:
+    found: list[Event] = []
+    fresh = (f"urn:e:{i}" if rng.random() < 0.8 else f"_:e{i}" for i in count())
+    for _ in range(structures):
+        drawn = rng.sample(pool, min(len(pool), rng.choice((1, 2, 2, 3, 4))))
+        names = {i: next(fresh) for i in sorted(_people(drawn)) if rng.random() < 0.7}
+        first = tuple(renamed(assertion, names) for assertion in drawn)
+        own = {*names.values()}
+        found.append(Event(first))
+        place = len(found) - 1
+        found.append(Event(_shuffled(rng, _copy(first, own, fresh)), place))
+        found.append(Event(_shuffled(rng, tuple(_moved(rng, a) for a in _copy(first, own, fresh)))))
+        found.append(Event(_shuffled(rng, _turned(rng, _copy(first, own, fresh)))))
+    return found
+
+
+def _copy(event: Sequence[owl.Assertion], own: set[str], fresh: Any) -> tuple[owl.Assertion, ...]:
+    names = {}
+    for old in sorted(own):
+        # Whether it is anonymous has to stay, where there are keys.
+        names[old] = next(name for name in fresh if name.startswith("_:") == old.startswith("_:"))
+    return tuple(renamed(assertion, names) for assertion in event)
+
+
+def _shuffled(rng: random.Random, event: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...]:
+    return tuple(rng.sample([*event], len(event)))
+
+
+def _moved(rng: random.Random, assertion: owl.Assertion) -> owl.Assertion:
+    """The assertion with another integer, maybe written otherwise."""
+
+    def other(part: object) -> object | None:
+        if isinstance(part, owl.Literal) and part.datatype == owl.XSD + "integer":
+            return owl.Literal(f"{rng.choice(('', '0', '+'))}{rng.randrange(7)}", part.datatype)
+        return None
+
+    return rewritten(assertion, other)
+
+
+def _turned(rng: random.Random, event: tuple[owl.Assertion, ...]) -> tuple[owl.Assertion, ...]:
+    links = [i for i, assertion in enumerate(event) if isinstance(assertion, owl.ObjectPropertyAssertion)]
+    if not links:
+        return event
+    at = rng.choice(links)
+    link = event[at]
+    assert isinstance(link, owl.ObjectPropertyAssertion)
+    return (*event[:at], owl.ObjectPropertyAssertion(link.property, link.object, link.subject), *event[at + 1 :])
+
+
+def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
+    """``assertion`` with other names for individuals, in its expression too."""
+
+    def other(part: object) -> object | None:
+        match part:
+            case owl.ObjectOneOf(individuals):
+                return owl.ObjectOneOf(tuple(names.get(i, i) for i in individuals))
+            case owl.ObjectHasValue(property, individual):
+                return owl.ObjectHasValue(property, names.get(individual, individual))
+        return None
+
+    found: Any = rewritten(assertion, other)
+    fields = {
+        name: names[value]
+        for name in type(found).__match_args__
+        if isinstance(value := getattr(found, name), str) and value in names
+    }
+    return replace(found, **fields)  # type: ignore[no-any-return]
+
+
+class Twin:
+    """The obvious way, for each event by itself; answers are kept by the event as it stands."""
+
+    def __init__(self, case: Case, reasoners: Reasoners, *, static: bool) -> None:
+        self.premises = Premises.of(case.knowledge.axioms, case.knowledge.static)
+        self.reasoners, self.static = reasoners, static
+        self._known: dict[Event, Answer] = {}
+
+    def answer(self, event: Event) -> Answer:
+        if event not in self._known:
+            found = entailed_uncached(self.premises, event.assertions, static=self.static, reasoners=self.reasoners)
+            self._known[event] = found.verdict, dict(found.types), dict(found.static_types)
+        return self._known[event]
+
+
+def differences(case: Case, reasoner: str, seed: int, *, static: bool = False) -> tuple[list[str], Counter[str]]:
+    """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and what was met."""
+    twin = Twin(case, Reasoners(reasoner), static=static)
+    realizer = Realizer(case.knowledge, reasoner, static=static)
+    rng, found, met = random.Random(f"order {seed}"), [], Counter[str]()
+    try:
+        for policy in (POLICIES[0], rng.choice(POLICIES[1:])):
+            capacity = None if policy == POLICIES[0] else rng.choice((0, 1, 2, 5))
+            enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(capacity), policy))
+            for place in rng.sample(range(len(case.events)), len(case.events)):
+                event = case.events[place]
+                expected = twin.answer(event)
+                answer = enricher.enrich(event.lines)
+                got = answer.verdict, answer.types, answer.static_types
+                if expected[0] is Verdict.UNDETERMINED or got[0] is Verdict.UNDETERMINED:
+                    met["undetermined"] += 1
+                elif got != expected:
+                    found.append(f"seed {seed}, event {place}, {policy} {capacity}: {got} instead of {expected}")
+                met[got[0].value] += 1
+                met["hit" if answer.hit else "miss"] += 1
+        found += _without_hits(case, realizer, seed)
+    finally:
+        realizer.close()
+        twin.reasoners.close()
+    return found, met
+
+
+def _without_hits(case: Case, realizer: Realizer, seed: int) -> list[str]:
+    enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
+    found = []
+    for place, event in enumerate(case.events):
+        answer = enricher.enrich(event.lines)
+        pinned = any(isinstance(a, owl.ClassAssertion) and _names(a) for a in event.assertions)
+        if event.copy_of is not None and not answer.hit and answer.verdict is not Verdict.UNDETERMINED and not pinned:
+            found.append(f"seed {seed}: event {place} is a copy of {event.copy_of}, and does not hit")
+    return found
+
+
+def _names(assertion: owl.ClassAssertion) -> list[str]:
+    """Whom its expression names: of these each is told by its name."""
+    return [part for part in parts(assertion.expression) if isinstance(part, str)]
+
+
+@click.command()
+@click.option("--seeds", default="0:100", show_default=True, metavar="FROM:TO")
+@click.option("--reasoner", default="auto", show_default=True)
+@click.option("--static-types", is_flag=True)
+def main(seeds: str, reasoner: str, static_types: bool) -> None:
+    """Compares, seed by seed; ends with 1 where something differs."""
+    first, _, last = seeds.partition(":")
+    begun, met, wrong = time.monotonic(), Counter[str](), 0
+    for seed in range(int(first), int(last or int(first) + 1)):
+        found, counts = differences(case_of(seed), reasoner, seed, static=static_types)
+        met += counts
+        wrong += bool(found)
+        for text in found:
+            click.echo(text)
+    click.echo(f"{wrong} seeds differ; {dict(met)}; {time.monotonic() - begun:.0f} s")
+    raise SystemExit(int(wrong > 0))
+
+
+if __name__ == "__main__":
+    main()
