@@ -14,7 +14,7 @@ from shiq import model as owl
 Entity = owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
 
 
-def entities(value: owl.Axiom | owl.ClassExpression | owl.DataRange) -> Iterator[Entity]:
+def entities(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> Iterator[Entity]:
     """Every class, property and datatype in ``value``, as often as it stands there. Iterative, so that depth does not matter."""
     stack: list[object] = [value]
     while stack:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from abox_ops.entailment import Entailer, Premises, entailed
+from abox_ops.entailment.modules import EventModules, ModuleFinder
+from abox_ops.entailment.premises import EventAssertions
 from abox_ops.entailment.reasoners import Reasoners
+from abox_ops.entailment.uncached import entailed_uncached
 from shiq import model as owl
+from shiq.reasoner.hypertableau.questions import Questions
 from shiq.verdict import Verdict
 from tests.building import EVENTS, building
+from tests.tools.random_ontologies.kb import random_kb
 
 A, B, C = (owl.Class(f"urn:{name}") for name in "ABC")
 R, S = (owl.ObjectProperty(f"urn:{name}") for name in "rs")
@@ -90,3 +96,72 @@ def test_blank_nodes_roles_and_class_expressions() -> None:
 def test_of_base_tells_of_everybody() -> None:
     with Entailer(Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])) as entailer:
         assert entailer.of_base().types == {X: {A.iri, B.iri}, Y: {C.iri}}
+
+
+def _random_premises(seed: int) -> tuple[Premises, list[owl.Assertion], list[owl.ClassExpression] | None, list[str]]:
+    """(T, B), an event, and what is asked: half the time all names, else some and a class expression; sometimes roles."""
+    kb = random_kb(seed)
+    premises = Premises.of(kb.tbox.axioms, kb.abox)
+    roles = sorted(kb.tbox.signature.object_properties)
+    names = sorted(premises.names)
+    classes: list[owl.ClassExpression] | None = None
+    if seed % 2 and names and roles:
+        some = owl.ObjectSomeValuesFrom(owl.ObjectProperty(roles[0]), owl.Class(names[0]))
+        classes = [*map(owl.Class, names[:4]), some]
+    return premises, list(kb.insertions), classes, roles[:2] if seed % 3 == 0 else []
+
+
+def _differences(seeds: range, *, static: bool = False) -> Iterator[int]:
+    """The seeds at which the fast way and the obvious one tell different things."""
+    reasoners = Reasoners("own")
+    for seed in seeds:
+        premises, event, classes, roles = _random_premises(seed)
+        with Entailer(premises, classes, roles, static=static, reasoners=reasoners) as entailer:
+            for assertions in (event, event[:1]):
+                fast = entailer.entailed(assertions)
+                slow = entailed_uncached(premises, assertions, classes, roles, static=static, reasoners=reasoners)
+                if Verdict.UNDETERMINED not in (fast.verdict, slow.verdict) and fast != slow:
+                    yield seed
+
+
+def test_random_events_as_by_denying_each_class() -> None:
+    assert not list(_differences(range(60)))
+    assert not list(_differences(range(5_000, 5_008), static=True))
+
+
+@pytest.mark.slow
+def test_many_random_events_as_by_denying_each_class() -> None:
+    assert not list(_differences(range(10_000, 13_000)))
+    assert not list(_differences(range(20_000, 20_200), static=True))
+
+
+_of = ModuleFinder.of
+
+
+def _starting_one(self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+    found = _of(self, event, individuals[:1])
+    return EventModules(found.clauses, found.modules, {i: found.nodes.get(i, (0, 0)) for i in individuals})
+
+
+def _all_that_holds(self: Questions, x: int, atoms: int) -> tuple[int, int]:
+    node, _ = self.place(x)
+    return self.pos[node] & atoms, self.pos[node] & atoms
+
+
+def _beside_earlier_events(self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+    kept = self.__dict__.setdefault("kept", [])
+    kept.extend(event.inside)
+    return _of(self, EventAssertions(tuple(dict.fromkeys(kept))), individuals)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "bug"),
+    [
+        (ModuleFinder, "of", _starting_one),
+        (Questions, "holding", _all_that_holds),
+        (ModuleFinder, "of", _beside_earlier_events),
+    ],
+)
+def test_the_comparison_sees_planted_bugs(place: type, name: str, bug: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, name, bug)
+    assert next(_differences(range(80)), None) is not None

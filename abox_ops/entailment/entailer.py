@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
+from abox_ops.entailment.inside import InsideEntailer
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.entailment.result import Entailment
+from abox_ops.entailment.result import Entailment, undetermined
 from abox_ops.entailment.uncached import entailed_uncached, is_consistent
 from shiq import model as owl
 from shiq.abox import ABox
@@ -35,6 +36,7 @@ class Entailer:
         self.roles = tuple(dict.fromkeys(roles))
         self.static = static
         self.reasoners = reasoners or Reasoners()
+        self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
 
     def __enter__(self) -> Entailer:
         return self
@@ -44,6 +46,11 @@ class Entailer:
 
     def entailed(self, assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
+        event = self.premises.event(assertions)
+        if self.premises.unread or event.unread:
+            return undetermined((*self.premises.unread, *event.unread)[0])
+        if self.premises.is_inside and not event.outside and self._inside is not None:
+            return self._inside.entailed(event, deadline)
         return entailed_uncached(
             self.premises, assertions, self.classes, self.roles, static=self.static, reasoners=self.reasoners, deadline=deadline
         )

@@ -38,6 +38,8 @@ class Search(Saturation):
     """
 
     choices: list[Choice]
+    #: The first choice points that are no choices but what is assumed (`questions`): nothing else is tried for them.
+    assumed = 0
     opaque = ""
     last: tuple[int, ...] = ()
     rests_on = 0
@@ -50,6 +52,10 @@ class Search(Saturation):
         except TableauClash as clash:
             self.last, self.rests_on = clash.nodes, clash.rests_on
             return False
+        return self.search()
+
+    def search(self) -> bool:
+        """`run` for what is loaded."""
         while True:
             try:
                 self.saturate()
@@ -114,7 +120,7 @@ class Search(Saturation):
 
     def jump_back(self, rests_on: int) -> bool:
         """Goes back to the last choice point that a clash rests on and denies what was tried there; False if there is none."""
-        while rests_on >> self.inputs:
+        while rests_on >> (self.inputs + self.assumed):
             level = rests_on.bit_length() - 1 - self.inputs
             mark, nodes, (kind, u, v), match = self.choices[level]
             self.undo(mark, nodes)

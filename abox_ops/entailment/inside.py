@@ -1,0 +1,128 @@
+"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows there (THEORY, "Entailment")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
+from abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
+from abox_ops.entailment.premises import EventAssertions, Premises, class_text, named_classes
+from abox_ops.entailment.reasoners import Reasoners
+from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, Types, undetermined
+from shiq import model as owl
+from shiq.bits import bits
+from shiq.clause import ClausalTBox
+from shiq.reasoner.protocol import Answer
+from shiq.roles import Role
+from shiq.verdict import Verdict
+
+
+class InsideEntailer:
+    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D). (T, B) must be consistent."""
+
+    def __init__(
+        self,
+        premises: Premises,
+        classes: tuple[owl.ClassExpression, ...] | None,
+        roles: tuple[str, ...],
+        *,
+        static: bool,
+        reasoners: Reasoners,
+    ) -> None:
+        self._premises = premises
+        self._static = static
+        self._asked = AskedVocabulary(classes, roles)
+        self._finder = ModuleFinder(premises, self._asked)
+        self._questions = ModuleQuestions(reasoners)
+        self._reasoners = reasoners
+        self._base: Answer | None = None
+        self._roles = roles
+        self._clauses: ClausalTBox | None = None
+        self._texts: dict[int, frozenset[str]] = {}
+        #: What (T, B) by itself entails of individuals that were met.
+        self._before: dict[str, frozenset[str]] = {}
+
+    def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
+        """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
+        base = self.is_consistent(deadline)
+        if base.verdict is not Verdict.CONSISTENT:
+            return INCONSISTENT if base.verdict is Verdict.INCONSISTENT else undetermined(base.reason)
+        try:
+            names = self._named(event)
+            mentioned = frozenset(event.individuals)
+            types, pairs = self._of(event, event.individuals, names, deadline, alone=not self._static)
+            if not self._static:
+                return Entailment(Verdict.CONSISTENT, types, pairs)
+            others = sorted(types.keys() - mentioned)
+            known, pairs_before = self._of_base(others, names, mentioned, deadline)
+        except Contradiction:
+            return INCONSISTENT
+        except OpenQuestion as question:
+            return undetermined(str(question))
+        own = {i: types[i] for i in event.individuals}
+        more = {i: types[i] - known[i] for i in others if types[i] - known[i]}
+        within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
+        return Entailment(Verdict.CONSISTENT, own, within, more, pairs - within - pairs_before)
+
+    def is_consistent(self, deadline: float | None = None) -> Answer:
+        """Whether (T, B) is; asked again where that was not decided."""
+        if self._base is None or self._base.verdict is Verdict.UNDETERMINED:
+            self._base = self._finder.is_consistent(self._reasoners, deadline)
+        return self._base
+
+    def _of_base(
+        self, individuals: Sequence[str], names: frozenset[str], mentioned: frozenset[str], deadline: float | None
+    ) -> tuple[Types, frozenset[RolePair]]:
+        """What (T, B) entails of ``individuals`` of B; the pairs are between them and those ``mentioned`` too."""
+        new = [i for i in individuals if i not in self._before]
+        asked = sorted({*individuals, *mentioned}) if self._roles else new
+        pairs: frozenset[RolePair] = frozenset()
+        if asked:
+            types, pairs = self._of(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
+            self._before.update((i, types[i]) for i in new)
+        return self._before, pairs
+
+    def _of(
+        self, event: EventAssertions, individuals: Sequence[str], names: frozenset[str], deadline: float | None, *, alone: bool
+    ) -> tuple[dict[str, frozenset[str]], frozenset[RolePair]]:
+        """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I."""
+        found = self._finder.of(event, individuals)
+        if found.modules is None:
+            raise Contradiction
+        ids = found.clauses.atom_ids
+        mask = sum(1 << ids[name] for name in names if name in ids)
+        places = {i: found.nodes[i] for i in individuals} if alone else found.nodes
+        at: dict[tuple[int, int], list[str]] = {}
+        for individual, place in places.items():
+            at.setdefault(place, []).append(individual)
+        ends = [(Role(iri), self._asked.ends(iri)) for iri in self._roles]
+        roles = [AskedRole(r, found.clauses.roles.is_simple(r), (ids[a], ids[b])) for r, (a, b) in ends]
+        types: dict[str, frozenset[str]] = {}
+        pairs: set[RolePair] = set()
+        for number, named in enumerate(found.modules):
+            # A module of which nothing is asked must be consistent too.
+            wanted = {node: mask for module, node in at if module == number}
+            answer = self._questions.answer(found.clauses, named.module, wanted, roles, deadline)
+            for node, atoms in answer.types.items():
+                called = self._called(found.clauses, atoms)
+                types.update((i, called) for i in at[number, node])
+            for role, first, second in answer.pairs:
+                pairs.update((self._roles[role], a, b) for a in at[number, first] for b in at[number, second])
+        return types, frozenset(pairs)
+
+    def _named(self, event: EventAssertions) -> frozenset[str]:
+        """The names that are asked about."""
+        if self._asked.classes is not None:
+            return frozenset(self._asked.names.values())
+        plain = (a.expression for a in event.inside if isinstance(a, owl.ClassAssertion))
+        return self._premises.names | named_classes(plain)
+
+    def _called(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
+        """What the classes ``atoms`` are called."""
+        if self._clauses is not clauses:
+            self._clauses, self._texts = clauses, {}
+        if atoms not in self._texts:
+            texts = {name: class_text(c) for c, name in self._asked.names.items()}
+            found = (clauses.atoms[a] for a in bits(atoms))
+            self._texts[atoms] = frozenset(texts.get(name, name) for name in found if isinstance(name, str))
+        return self._texts[atoms]

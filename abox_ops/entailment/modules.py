@@ -1,0 +1,148 @@
+"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in SHIQ(D) (THEORY, "Entailment").
+
+All individuals of E are started in I: each is asserted to be of a class of its own that no clause mentions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from abox_ops.engine import NamedModule
+from abox_ops.entailment.premises import EventAssertions, Premises
+from abox_ops.entailment.reasoners import Reasoners
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.modules.named import distinct_answers
+from shiq import model as owl
+from shiq.abox import ABox, abox_of
+from shiq.clause import ClausalTBox
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.reasoner.protocol import Answer
+from shiq.roles import role_of
+from shiq.verdict import Verdict
+from simplify.fresh import PREFIX
+from simplify.vocabulary import entities
+
+#: Asserted of whom E mentions; its one member in B makes it a name that the clauses have.
+_MENTIONED = owl.Class(PREFIX + "entailment:mentioned")
+_NOBODY = PREFIX + "entailment:nobody"
+
+
+@dataclass(frozen=True)
+class AskedVocabulary:
+    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class that is not named, with R(a,b)
+    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R."""
+
+    classes: tuple[owl.ClassExpression, ...] | None
+    roles: tuple[str, ...]
+
+    @cached_property
+    def names(self) -> dict[owl.ClassExpression, str]:
+        """The name that stands for each class that is asked about."""
+        fresh = (f"{PREFIX}entailment:class:{i}" for i in range(len(self.classes or ())))
+        return {c: c.iri if isinstance(c, owl.Class) else name for c, name in zip(self.classes or (), fresh)}
+
+    def ends(self, role: str) -> tuple[str, str]:
+        """The names D_R and N_R."""
+        number = self.roles.index(role)
+        return f"{PREFIX}entailment:from:{number}", f"{PREFIX}entailment:to:{number}"
+
+    @cached_property
+    def axioms(self) -> tuple[owl.Axiom, ...]:
+        """The inclusions that T is extended by."""
+        found: list[owl.Axiom] = [
+            owl.SubClassOf(c, owl.Class(name)) for c, name in self.names.items() if not isinstance(c, owl.Class)
+        ]
+        for role in self.roles:
+            start, end = map(owl.Class, self.ends(role))
+            nowhere = owl.ObjectAllValuesFrom(owl.ObjectProperty(role), owl.ObjectComplementOf(end))
+            found.append(owl.SubClassOf(start, nowhere))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class EventModules:
+    """``clauses``, over which ``modules`` are asked; None where told literals alone contradict. ``nodes``: where individuals are,
+    those of E among them: (module, node)."""
+
+    clauses: ClausalTBox
+    modules: Sequence[NamedModule] | None
+    nodes: dict[str, tuple[int, int]]
+
+
+class ModuleFinder:
+    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken in as they come up."""
+
+    #: How often all of B is indexed again for new names; further ones cost time at each event that has them.
+    MOST_TIMES = 8
+
+    def __init__(self, premises: Premises, asked: AskedVocabulary) -> None:
+        self._premises = premises
+        self._axioms = (*premises.tbox.axioms, *asked.axioms)
+        self._given = (*premises.abox, owl.ClassAssertion(_MENTIONED, _NOBODY))
+        self._times = 0
+        self._theory = DataTheory()
+        self._build(())
+
+    def _build(self, names: Iterable[str]) -> None:
+        more = tuple(owl.ClassAssertion(owl.Class(name), _NOBODY) for name in sorted(names))
+        self._given = (*self._given, *more)
+        self.knowledge_base = LocalKnowledgeBase.build(owl.TBox(self._axioms), abox_of(self._given))
+        self._times += 1
+        used = {entity.iri for axiom in self._axioms for entity in entities(axiom)}
+        names_of_b = self.knowledge_base.base.names
+        used.update(entity.iri for a in self._premises.abox.complex for entity in entities(a))
+        self._roles = used.union(names_of_b.object_properties.values, names_of_b.data_properties.values)
+        self._classes = used.union(names_of_b.classes.values)
+
+    def is_consistent(self, reasoners: Reasoners, deadline: float | None) -> Answer:
+        """Whether (T, B) is."""
+        base = self.knowledge_base
+        if base.index.contradictory:
+            return Answer(Verdict.INCONSISTENT)
+
+        def is_over() -> bool:
+            return deadline is not None and time.monotonic() > deadline
+
+        found = base.certified(partial(reasoners.decide, deadline=deadline), is_over, verdict_only=True)
+        answers = distinct_answers(found.patched.answers)
+        refuted = next((a for a in answers if a.verdict is Verdict.INCONSISTENT), None)
+        undecided = next((a for a in answers if a.verdict is Verdict.UNDETERMINED), None)
+        return refuted or undecided or Answer(Verdict.CONSISTENT)
+
+    def of(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+        """What answers about ``individuals``, of whom those of ``event`` are some."""
+        inside = self._seen(event.inside)
+        new = {a.expression.iri for a in inside if isinstance(a, owl.ClassAssertion) and isinstance(a.expression, owl.Class)}
+        new -= self._classes
+        if new and self._times < self.MOST_TIMES:
+            self._build(new)
+        mentioned = (owl.ClassAssertion(_MENTIONED, i) for i in individuals)
+        found = self.knowledge_base.add_set(abox_of([*inside, *mentioned]), ABox())
+        if found.contradictory:
+            return EventModules(found.tbox, None, {})
+        modules = found.modules
+        nodes = {
+            individual: (number, node)
+            for number, named in enumerate(modules)
+            for node, members in enumerate(named.elements)
+            for individual in members
+        }
+        return EventModules(found.tbox, modules, nodes)
+
+    def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
+        """``assertions`` without those on properties that T and B do not have, where no negative one can deny them."""
+        kinds = owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion
+        if any(isinstance(a, kinds) for a in assertions):
+            return assertions
+        return [a for a in assertions if self._is_seen(a)]
+
+    def _is_seen(self, assertion: owl.Assertion) -> bool:
+        match assertion:
+            case owl.ObjectPropertyAssertion(property, _, _):
+                return role_of(property).iri in self._roles
+            case owl.DataPropertyAssertion(property, _, literal):
+                return property.iri in self._roles or isinstance(self._theory.value(literal), IllTyped)
+        return True
