@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
+from jobs.checking.session import Session
 from shiq.errors import UsageError
 from streams.consistency.plan import Plan
+from streams.consistency.sides import Sides
+from streams.consistency.store_checks import StoreChecks
 from streams.consistency.verdicts import Row, StreamResult
 from streams.consistency.watch import Watch
 from streams.front.arrivals import Arrivals
@@ -17,7 +20,7 @@ from streams.front.event import Event
 from streams.front.lateness import Clock
 from streams.front.record import Record
 from streams.front.rejects import Rejects
-from streams.front.run import started
+from streams.front.run import Run, started
 from streams.front.sources import open_source
 
 
@@ -46,9 +49,45 @@ def check_stream(
         raise UsageError("a batch, or how far an event may be ahead, is at least 1; the lateness at least 0", "Say so.")
     opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else Given(source)
     with started([opened], {}) as run:
-        watch = Watch(plan, Arrivals(Clock(lateness, max_ahead), Rejects(), unit), start, end, batch, allow, heard)
-        watch.begin(static)
-        return run.drive(watch)
+        arrivals = Arrivals(Clock(lateness, max_ahead), Rejects(), unit)
+        return watch_run(run, plan, arrivals, Asked(start, end, batch, allow), static, heard=heard)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do not matter, and whether rows are to
+    be told before they are final."""
+
+    start: int | None = None
+    end: int | None = None
+    batch: int = 1000
+    allow: Collection[str] = ()
+    follow: bool = False
+
+
+def watch_run(
+    run: Run,
+    plan: Plan,
+    arrivals: Arrivals,
+    asked: Asked,
+    static: Any = None,
+    checks: tuple[Session, int] | None = None,
+    heard: Callable[[list[Row]], None] | None = None,
+) -> StreamResult:
+    """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``, ``quarantine``. ``checks``: a store
+    that windows are checked against, and each how many units."""
+    outputs = run.outputs
+    tell = heard or outputs.to("out")
+    watch = Watch(plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow)
+    if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
+        accept, set_aside = outputs.texts("accepted"), outputs.texts("quarantine")
+        watch.beside.append(Sides(watch.partition.masks, plan.window, accept, set_aside))
+    if checks is not None:
+        watch.beside.append(StoreChecks(*checks, plan.window, asked.end))
+    watch.begin(static)
+    result = run.drive(watch, follow=asked.follow)
+    outputs.write("verdicts", result.verdicts)
+    return result
 
 
 @dataclass

@@ -34,6 +34,10 @@ class Verdicts:
         else:
             _add(self.doubt, [(t, t + self.window)])
 
+    def unsure(self, c: int) -> None:
+        """At ``c`` it could not be decided."""
+        _add(self.doubt, [(c, c)])
+
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes rows that are final."""
         for row in rows:

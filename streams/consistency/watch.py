@@ -12,10 +12,11 @@ import numpy as np
 from shiq.errors import InputError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover, Verdict, blocks
+from streams.consistency.beside import Beside, shown, text_of
 from streams.consistency.events import Intake
 from streams.consistency.plan import Plan
 from streams.consistency.rows import Rows, order
-from streams.consistency.spans import Spans, runs
+from streams.consistency.spans import END, Spans, runs
 from streams.consistency.state import Partition
 from streams.consistency.static import one_name, static_columns
 from streams.consistency.verdicts import Row, StreamResult, Verdicts
@@ -46,6 +47,7 @@ class Watch:
     allow: Collection[str] = ()
     heard: Callable[[list[Row]], None] = lambda rows: None
     follow: bool = False
+    beside: list[Beside] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("events", "triples", "outside"), 0))
     rows: list[Row] = field(default_factory=list)
@@ -76,6 +78,8 @@ class Watch:
             reason = "a static assertion that is none of names and roles"
             self.leftovers.append(Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left)))
         self.partition.take_static(columns.key, columns.label)
+        for one in self.beside:
+            one.begin(self.partition.spans)
         self.verdicts.always |= any(blocks(leftover, self.allow) for leftover in self.leftovers)
         self._begun = perf_counter()
 
@@ -83,10 +87,11 @@ class Watch:
         """Takes a record, and decides with it if enough wait; whether time went on by it."""
         points = self.arrivals.points
         event = self.arrivals.accept(record)
-        if event is None:
-            return False
-        if event.t < (self.start or 0) or (self.end is not None and event.t > self.end):
-            self.counts["outside"] += 1
+        is_outside = event is not None and (event.t < (self.start or 0) or (self.end is not None and event.t > self.end))
+        self.counts["outside"] += is_outside
+        if event is None or is_outside:
+            for one in self.beside:
+                one.refuse(text_of(record))
         else:
             self._events.append((event, record))
             self._triples += len(event.triples)
@@ -105,7 +110,10 @@ class Watch:
         owner = np.repeat(np.arange(len(events)), counts)
         times = np.array([event.t for event, _ in events], np.int64)
 
+        unused: set[int] = set()
+
         def tell(place: int, kind: str, reason: str, text: str) -> None:
+            unused.add(place)
             event, record = events[owner[place]]
             self.arrivals.rejects.add(kind, record.source, record.line, reason, text)
             self._unused(kind, event.t)
@@ -113,24 +121,44 @@ class Watch:
         texts = [text for event, _ in events for text in event.triples]
         self.counts["events"] += len(events)
         self.counts["triples"] += len(texts)
-        columns = self.intake.read(texts, times[owner], tell)
+        key, label, place = self.intake.read(texts, np.arange(len(texts)), tell)
+        if self.beside:
+            codes = self.partition.masks.code(key, label)
+            for taken in shown(events, unused, owner[place], codes):
+                for one in self.beside:
+                    one.take(taken)
         begun = perf_counter()
-        self.partition.take(*columns)
+        self.partition.take(key, label, times[owner[place]])
         found = self.partition.retire(self.arrivals.clock.watermark or 0)
         opened = self.partition.open() if self.follow else None
         self.seconds["deciding"] += perf_counter() - begun
         self._tell(found)
+        self._passed((self.arrivals.clock.watermark or 0) - 1)
         clock = self.arrivals.clock
         if opened is not None and clock.newest is not None:
             self.telling.opened(opened, self.arrivals.first or 0, clock.newest)
         self._forget()
+
+    def _passed(self, upto: int) -> None:
+        for one in self.beside:
+            begun = perf_counter()
+            rows, unsure = one.passed(upto)
+            self.seconds[one.name] = self.seconds.get(one.name, 0.0) + perf_counter() - begun
+            self.heard(list(rows))
+            self.verdicts.add(rows)
+            self.rows += rows
+            for c in unsure:
+                self.verdicts.unsure(c)
 
     def _forget(self) -> None:
         """Lets names go that nothing live has."""
         key = self.partition.keys()
         live = key[runs(key)]
         if len(self.intake.names.names) > 2 * len(live) + _SPARE_NAMES:
-            self.partition.renumber(self.intake.names.keep(live))
+            numbers = self.intake.names.keep(live)
+            self.partition.renumber(numbers)
+            for one in self.beside:
+                one.renumber(numbers)
             self.verdicts.settle({name or "" for n in range(len(live)) for name in self.intake.names.pair(n)})
 
     def _tell(self, found: Violations) -> None:
@@ -153,6 +181,7 @@ class Watch:
         begun = perf_counter()
         found = self.partition.finish()
         self.seconds["deciding"] += perf_counter() - begun
+        self._passed(END if last is None else last)
         runs: list[Row] = []
         if first is not None and last is not None and first <= last:
             start, end = np.maximum(found.start, first), np.minimum(found.end, last)
@@ -168,8 +197,8 @@ class Watch:
         return StreamResult(rows, tuple(runs), verdict, tuple(leftovers), self._statistics())
 
     def _statistics(self) -> dict[str, Any]:
-        spent = perf_counter() - self._begun
-        self.seconds["reading"] = spent - self.seconds["deciding"] - self.seconds["writing"]
+        self.seconds["reading"] = 0.0
+        self.seconds["reading"] = perf_counter() - self._begun - sum(self.seconds.values())
         return {
             **self.counts,
             "duplicates": self.arrivals.duplicates,
@@ -187,6 +216,7 @@ class Watch:
             "arrivals": self.arrivals.state(),
             "verdicts": self.verdicts.state(),
             "told": self.telling.told,
+            "beside": {one.name: one.state() for one in self.beside},
             "counts": self.counts,
             "tuples": self.intake.tuples,
             "evaluations": partition.strategy.evaluations,
@@ -205,4 +235,6 @@ class Watch:
         partition.most_rows, partition.most_bytes = document["cached"]
         self.arrivals.restore(document["arrivals"])
         self.verdicts.restore(document["verdicts"])
+        for one in self.beside:
+            one.restore(document["beside"][one.name])
         self.telling.told, self.counts, self.intake.tuples = document["told"], document["counts"], document["tuples"]

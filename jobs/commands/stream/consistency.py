@@ -2,55 +2,77 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, feeding, static_option, watching
+from jobs.commands.stream.options import Feed, feeding, static_option, store_option, watching
 from shiq.errors import UsageError
 
 
 @click.command()
 @click.option("--window", "-w", type=click.IntRange(min=0), required=True, help="At c it holds what came from c-W to c.")
 @static_option
+@store_option
+@click.option("--every", type=click.IntRange(min=1), metavar="K", help="With --store: check windows whole each K units.")
 @click.option("--from", "start", type=int, metavar="M", help="Where the stream begins; else with its first time.")
 @click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
 @click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="How many events are taken at once.")
 @click.option("--verdicts", metavar="FILE", help="One row a run of points of one verdict.")
+@click.option("--accepted", metavar="FILE", help="Events that contradict none accepted before, as they stood.")
+@click.option("--quarantine", metavar="FILE", help="The others; of a conflict the newest event.")
 @watching
 @feeding()
 def consistency(
     feed: Feed,
     tbox: tuple[str, ...],
     static: tuple[str, ...],
-    start: int | None,
-    end: int | None,
-    batch: int,
+    store: str | None,
+    every: int | None,
     verdicts: str | None,
-    **watched: Any,
+    accepted: str | None,
+    quarantine: str | None,
+    **options: Any,
 ) -> int:
     """Which individuals of a stream contradict an ontology, from when to when, by which assertions?
 
     \b
     shiq stream consistency --tbox onto.owl --source events.jsonl --window 3
     zcat log.gz | shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl --verdicts runs.jsonl
+    shiq stream consistency --store kg/ --every 10 --source kafka://localhost:9092/events --follow --window 60 --checkpoint state
 
     Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing contradicts; 2; 4.
     """
     from jobs.text.streams import stream_text
+    from shiq.check import open_store
     from streams.consistency import plan as planned
-    from streams.consistency.watch import Watch
+    from streams.consistency.embedded import Asked, watch_run
+    from streams.consistency.rate import rate_source
 
     if feed.engine == "spark":
         raise UsageError("--engine spark is not there yet", "Leave it out.")
-    found = planned(list(tbox), **watched, allow=feed.allow)
-    settings = {**found.settings, "static": ", ".join(static), "from": str(start), "to": str(end)}
-    with feed.started(settings, verdicts=verdicts) as run:
-        watch = Watch(found, feed.arrivals(run), start, end, batch, feed.allow, run.outputs.to("out"), feed.follow)
-        watch.begin(list(static) or None)
-        result = run.drive(watch, follow=feed.follow)
-        run.outputs.write("verdicts", result.verdicts)
+    if (every is None) != (store is None):
+        raise UsageError("--store and --every go together", "Give both, or neither.")
+    if not tbox and store is None:
+        raise UsageError("no ontology is given", "Give --tbox, or --store with --every.")
+    asked = Asked(**{name: options.pop(name) for name in ("start", "end", "batch")}, allow=feed.allow, follow=feed.follow)
+    with ExitStack() as stack:
+        session = stack.enter_context(open_store(store)) if store else None
+        found = planned(list(tbox) or (session and session.tbox), **options, allow=feed.allow)  # type: ignore[arg-type]
+        settings = {
+            **found.settings,
+            "static": ", ".join(static),
+            "from": str(asked.start),
+            "to": str(asked.end),
+            "store": f"{store} each {every}" if store else "none",
+        }
+        files = {"verdicts": verdicts, "accepted": accepted, "quarantine": quarantine}
+        made = {name: rate_source(name, found.view.signature) for name in feed.sources if name.startswith("rate://")}
+        run = stack.enter_context(feed.started(settings, made, **files))
+        checks = (session, every) if session and every else None
+        result = watch_run(run, found, feed.arrivals(run), asked, list(static) or None, checks)
     feed.tell(stream_text(result, found, feed.allow, verbose=feed.verbose))
     write_json(feed.json_file, result.to_dict())
     return result.exit_code

@@ -22,7 +22,7 @@ from streams.front.event import UNITS
 from streams.front.lateness import Clock
 from streams.front.rejects import Rejects
 from streams.front.run import Run, started
-from streams.front.sources import open_source
+from streams.front.sources import Source, open_source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,14 +47,16 @@ class Feed:
     quiet: bool
     verbose: bool
 
-    def started(self, settings: Mapping[str, str], **more: str | None) -> AbstractContextManager[Run]:
+    def started(
+        self, settings: Mapping[str, str], made: Mapping[str, Source] | None = None, **more: str | None
+    ) -> AbstractContextManager[Run]:
         """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings`` of the command, which change
-        rows (see `streams.front.run.started`)."""
+        rows (see `streams.front.run.started`); ``made``: sources, by name, that only the command can open."""
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit, "format": self.format}
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.json_file == "-":
             targets = {name: None if target == "-" else target for name, target in targets.items()}
-        sources = [open_source(name, self.unit, self.format) for name in self.sources]
+        sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
         return started(sources, targets, self.checkpoint, {**own, **settings})
 
     def arrivals(self, run: Run, window: int = 0, *, unordered: bool = False) -> Arrivals:
@@ -179,7 +181,7 @@ def watching(command: F) -> F:
     found: F = _with_options(
         command,
         (
-            click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable."),
+            tbox_option,
             click.option("--strategy", type=Nearest(list(STRATEGIES)), default="mask", show_default=True),
             click.option(
                 "--cut",

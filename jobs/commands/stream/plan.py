@@ -22,8 +22,11 @@ def plan(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: boo
     shiq stream plan --tbox onto.owl --strategy ltm --cut 1,2 --grouping depth --json plan.json
     """
     from jobs.text.streams import plan_text
+    from shiq.errors import UsageError
     from streams.consistency import plan as planned
 
+    if not tbox:
+        raise UsageError("no ontology is given", "Give --tbox.")
     found = planned(list(tbox), **options)
     if json_file != "-" and not quiet:
         click.echo(plan_text(found, verbose=verbose))
