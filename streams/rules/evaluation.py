@@ -16,15 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from shiq.columns.arrays import Ints, unique
+from streams.rules.derivation import maintain, renew
 from streams.rules.dictionary import FIRST, Dictionary
+from streams.rules.fixpoint import fixpoint
 from streams.rules.functions import Functions
 from streams.rules.held import ColumnModel, Held
-from streams.rules.operators import Bindings, Context, seeded
-from streams.rules.plan import Conjunct, Pattern, Plan, Planner, conjuncts, has_now
-from streams.rules.predicates import Maintained, Predicate, compact, is_counted, supported
-from streams.rules.relations import NONE, Flags, Relation, distinct_rows
+from streams.rules.operators import Context
+from streams.rules.plan import Planner
+from streams.rules.predicates import Maintained, Predicate, compact, is_counted
+from streams.rules.relations import NONE, Relation, distinct_rows
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
+from streams.rules.steps import Conjunct, Pattern, conjuncts, has_now
 from streams.rules.syntax import Aggregate, Checked, Constant, Literal, Rule, Stratum, Windowed, variables
 from streams.rules.values import Row
 from streams.rules.windows import NOW, Counter, History, View
@@ -46,9 +49,8 @@ class Engine:
         self.predicates: dict[str, Predicate] = {}
         self.origin: int | None = None
         self.point = -1
-        #: Views that tell of changes of this point; inner views of aggregates by the aggregate.
+        #: Views that tell of changes of this point.
         self._moved: list[View] = []
-        self._inner: dict[int, list[View]] = {}
         self.strata = [(stratum, [self._maintained(rule) for rule in stratum.rules]) for stratum in checked.strata]
         self._constants = len(self.dictionary)
         self._texts = 0
@@ -100,23 +102,16 @@ class Engine:
                 inner[id(literals)] = self._conjuncts(literals, "##")
             return inner[id(literals)]
 
-        for conjunct in body:
-            if isinstance(conjunct, Aggregate):
-                found = [one for element in conjunct.elements for one in elements(element.body)]
-                self._inner[id(conjunct)] = [one.view for one in found if isinstance(one, Pattern)]
+        aggregates = [one for one in body if isinstance(one, Aggregate)]
+        within = [one for aggregate in aggregates for element in aggregate.elements for one in elements(element.body)]
+        views = tuple(one.view for one in within if isinstance(one, Pattern))
         head = self.predicate(rule.head.predicate)
         head.support(rule)
         wanted = frozenset(variable.name for argument in rule.head.arguments for variable in variables(argument))
         now = has_now(rule)
         incremental = not now and rule.frequency is None and is_counted(body)
-        return Maintained(
-            rule,
-            head,
-            body,
-            Planner(body, wanted, elements, frozenset(global_names(rule))),
-            incremental,
-            now or rule.frequency is not None,
-        )
+        planner = Planner(body, wanted, elements, frozenset(global_names(rule)))
+        return Maintained(rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views)
 
     # --- a point -----------------------------------------------------------------------------------
 
@@ -141,7 +136,7 @@ class Engine:
             for counter in predicate.counters.values():
                 counter.advance(predicate.history, before, self.point)
             if not predicate.supports:
-                self._settle(predicate)
+                self._moved += predicate.settle()
         for stratum, rules in self.strata:
             self._evaluate(stratum, rules)
         for predicate in self.predicates.values():
@@ -188,184 +183,20 @@ class Engine:
             found = [number[row] for row in rows]
         return unique(np.array(found, np.int64))
 
-    def _settle(self, predicate: Predicate, before: Mapping[View, Flags] | None = None) -> None:
-        """Says what holds now of a predicate whose rules have been evaluated, and what changed for its views; after a fixpoint,
-        ``before`` has their masks."""
-        relation = predicate.relation
-        if before is None and predicate.touched:
-            touched = unique(np.concatenate(predicate.touched))
-            holds, of_row = relation.of_row["holds"], relation.of_row
-            new = of_row["given"][touched]
-            for name in predicate.supports:
-                new = new | (of_row[name][touched] > 0)
-            old = holds[touched]
-            holds[touched] = new
-            relation.came, relation.went = touched[new & ~old], touched[old & ~new]
-            if len(relation.went):
-                relation.held = relation.held[holds[relation.held]]
-            if len(relation.came):
-                relation.held = np.concatenate([relation.held, relation.came])
-        if predicate.supports and (predicate.touched or before is not None):
-            predicate.derived = supported(predicate)
-        predicate.touched = []
-        for view in predicate.views.values():
-            if before is not None:
-                view.end(before[view])
-            else:
-                counter = view.counter
-                parts = [counter.changed, *((relation.came, relation.went) if counter.is_now else ())]
-                parts = [part for part in parts if len(part)]
-                view.update(unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
-            if view.is_changed or view.count_changed:
-                self._moved.append(view)
-
     # --- strata ------------------------------------------------------------------------------------
 
     def _evaluate(self, stratum: Stratum, rules: Sequence[Maintained]) -> None:
         heads = {name: self.predicates[name] for name in stratum.heads}
         if stratum.recursive:
-            self._fixpoint(heads, rules)
+            self._moved += fixpoint(self.context, heads, rules, self.point)
             return
         for rule in rules:
             if rule.incremental:
-                self._maintain(rule)
-            elif self._is_due(rule):
-                self._renew(rule)
+                maintain(self.context, rule)
+            elif rule.is_due():
+                renew(self.context, rule, self.point)
         for predicate in heads.values():
-            self._settle(predicate)
-
-    def _is_due(self, rule: Maintained) -> bool:
-        """Whether a rule may derive other heads than at the last point."""
-        if rule.restless or not rule.has_run:
-            return True
-        return any(view.is_changed for conjunct in rule.body for view in self._views(conjunct))
-
-    def _views(self, conjunct: Conjunct) -> Sequence[View]:
-        if isinstance(conjunct, Pattern):
-            return [conjunct.view]
-        return self._inner[id(conjunct)] if isinstance(conjunct, Aggregate) else ()
-
-    def _maintain(self, rule: Maintained) -> None:
-        """Adds and takes away the derivations that changed."""
-        for i, pattern in rule.patterns:
-            view = pattern.view
-            for rows, true in ((view.went, False), (view.came, True)):
-                if len(rows):
-                    plan = rule.plan(i, delta=True)
-                    heads, numbers = self._derived(rule, plan, seeded(pattern, rows, plan.keep))
-                    support = rule.head.relation.of_row[rule.head.support(rule.rule)]
-                    support[heads] += numbers if true == pattern.positive else -numbers
-                    rule.head.touched.append(heads)
-
-    def _derived(self, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Ints]:
-        """The heads that a plan derives, each once, and how often."""
-        found = self.context.run(plan.steps, start, rule.rule)
-        if not found.count:
-            return NONE, NONE
-        columns, valid = self.context.head(rule.rule, found)
-        if valid is not None:
-            columns = [column[valid] for column in columns]
-        if not columns:
-            return rule.head.relation.add([np.zeros(1, np.int64)]), np.array([found.count])
-        if not len(columns[0]):
-            return NONE, NONE
-        distinct_, numbers = distinct_rows(columns)
-        return rule.head.relation.add(distinct_), numbers
-
-    def _all(self, rule: Maintained) -> Ints:
-        """All heads of a rule at this point, each once."""
-        frequency = rule.rule.frequency
-        if frequency is not None and self.point % frequency:
-            return NONE
-        positive = [(len(pattern.view.rows()), i) for i, pattern in rule.patterns if pattern.positive]
-        if not positive:
-            return self._derived(rule, rule.plan(None), Bindings({}, 1))[0]
-        size, seed = min(positive)
-        if not size:
-            return NONE
-        plan, pattern = rule.plan(seed), rule.body[seed]
-        assert isinstance(pattern, Pattern)
-        return self._derived(rule, plan, seeded(pattern, pattern.view.rows(), plan.keep))[0]
-
-    def _renew(self, rule: Maintained) -> None:
-        """Evaluates a rule again."""
-        relation, name = rule.head.relation, ("by", rule.rule.number)
-        relation.track(name, np.bool_)
-        new = self._all(rule)
-        rule.has_run = True
-        derives = relation.of_row[name]
-        old = np.flatnonzero(derives)
-        derives[old] = False
-        derives[new] = True
-        support = relation.of_row[rule.head.support(rule.rule)]
-        support[old] -= 1
-        support[new] += 1
-        rule.head.touched += [old, new]
-
-    def _fixpoint(self, heads: Mapping[str, Predicate], rules: Sequence[Maintained]) -> None:
-        """The least fixpoint of a recursive stratum, where something that it uses changed."""
-        inputs = any(self._is_due(rule) for rule in rules)
-        if not (
-            inputs or any(p.touched or any(len(c.changed) or c.is_longer for c in p.counters.values()) for p in heads.values())
-        ):
-            for predicate in heads.values():
-                self._settle(predicate)
-            return
-        views = [view for predicate in heads.values() for view in predicate.views.values()]
-        masks = {view: view.mask()[: view.relation.size].copy() for view in views}
-        held = {name: predicate.relation.held for name, predicate in heads.items()}
-        for predicate in heads.values():
-            of_row, relation = predicate.relation.of_row, predicate.relation
-            for support in predicate.supports:
-                of_row[support][relation.held] = 0
-            of_row["holds"][: relation.size] = of_row["given"][: relation.size]
-            relation.held = np.flatnonzero(of_row["holds"][: relation.size])
-        for view in views:
-            view.begin()
-        fresh = dict.fromkeys(heads, NONE)
-        for rule in rules:
-            rule.has_run = True
-            self._derive(rule, self._all(rule), fresh)
-        while any(map(len, fresh.values())):
-            deltas = self._grown(heads, fresh)
-            fresh = dict.fromkeys(heads, NONE)
-            for rule in rules:
-                if rule.rule.frequency is not None and self.point % rule.rule.frequency:
-                    continue
-                for i, pattern in rule.patterns:
-                    rows = deltas.get(pattern.view, NONE)
-                    if len(rows) and pattern.positive:
-                        plan = rule.plan(i)
-                        self._derive(rule, self._derived(rule, plan, seeded(pattern, rows, plan.keep))[0], fresh)
-        for name, predicate in heads.items():
-            relation, old = predicate.relation, held[name]
-            before = np.zeros(len(relation.columns[0]), np.bool_)
-            before[old] = True
-            holds = relation.of_row["holds"]
-            relation.came, relation.went = relation.held[~before[relation.held]], old[~holds[old]]
-            self._settle(predicate, masks)
-
-    @staticmethod
-    def _derive(rule: Maintained, rows: Ints, fresh: dict[str, Ints]) -> None:
-        """Notes heads of a rule in a fixpoint; those that did not hold yet are ``fresh``."""
-        relation, name = rule.head.relation, rule.rule.head.predicate
-        relation.of_row[rule.head.support(rule.rule)][rows] = 1
-        new = rows[~relation.of_row["holds"][rows]]
-        if len(new):
-            fresh[name] = unique(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
-
-    @staticmethod
-    def _grown(heads: Mapping[str, Predicate], fresh: Mapping[str, Ints]) -> dict[View, Ints]:
-        """Lets fresh rows hold; what each view gained by that."""
-        found: dict[View, Ints] = {}
-        for name, rows in fresh.items():
-            if len(rows):
-                relation = heads[name].relation
-                relation.of_row["holds"][rows] = True
-                relation.held = np.concatenate([relation.held, rows])
-                for view in heads[name].views.values():
-                    found[view] = view.grow(rows)
-        return found
+            self._moved += predicate.settle()
 
     # --- states ------------------------------------------------------------------------------------
 
@@ -387,11 +218,13 @@ class Engine:
             relation, shown = predicate.relation, predicate.shown
             if shown is None or shown.held is not relation.held or shown.derived is not predicate.derived:
                 relation.track("rows", object)
+                relation.track("texts", object)
                 predicate.shown = Held(
                     relation.arity,
                     relation.columns,
                     self.dictionary.values,
                     relation.of_row["rows"],
+                    relation.of_row["texts"],
                     relation.held,
                     predicate.derived,
                 )

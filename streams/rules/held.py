@@ -16,19 +16,22 @@ import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
 from streams.rules.dictionary import FIRST, decoded
-from streams.rules.values import Row, Value
+from streams.rules.values import Row, Value, atom_text
 
 
 @dataclass(frozen=True)
 class Held:
-    """The rows that hold of a predicate, and those that rules with a body derive; ``made`` has rows that were once asked for."""
+    """The rows that hold of a predicate, and those that rules with a body derive; ``made`` and
+    ``said`` have rows and texts that were once asked for."""
 
     arity: int
     columns: Sequence[Ints]
     values: Sequence[Value | None]
     made: npt.NDArray[np.object_]
+    said: npt.NDArray[np.object_]
     held: Ints
     derived: Ints
+    told: dict[bool, list[str]] = field(default_factory=dict)
 
     @cached_property
     def all_rows(self) -> list[Row]:
@@ -48,6 +51,17 @@ class Held:
             rows[:] = list(zip(*(decoded(self.values, column[numbers[new]]) for column in self.columns)))
             self.made[numbers[new]] = found[new] = rows
         return found.tolist()  # type: ignore[no-any-return]
+
+    def texts(self, name: str, derived: bool) -> list[str]:
+        """The atoms as texts."""
+        if derived not in self.told:
+            numbers = self.derived if derived else self.held
+            found = self.said[numbers]
+            new = np.flatnonzero(found == 0)
+            if len(new):
+                self.said[numbers[new]] = found[new] = [atom_text(name, row) for row in self._rows(numbers[new])]
+            self.told[derived] = found.tolist()
+        return self.told[derived]
 
     def columns_of(self, numbers: Ints) -> tuple[Any, ...]:
         return tuple(self._column(column[numbers]) for column in self.columns) if self.arity else ()
@@ -75,6 +89,11 @@ class ColumnModel:
         """The rows of a predicate, each once; with ``derived`` only heads of rules with a body."""
         found = self.held.get(predicate)
         return () if found is None else found.derived_rows if derived else found.all_rows
+
+    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        """The atoms of a predicate as texts."""
+        found = self.held.get(predicate)
+        return () if found is None else found.texts(predicate.rpartition("/")[0], derived)
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         """The same as arrays, one an argument: int64 where all are integers, else of constants."""

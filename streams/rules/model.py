@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from streams.rules.syntax import PointModel
-from streams.rules.values import atom_text
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,7 @@ class Model:
         found: list[str] = []
         for predicate in predicates:
             if self.shown is None or predicate in self.shown:
-                name = predicate.rpartition("/")[0]
-                found += [atom_text(name, row) for row in self.point.rows(predicate, derived)]
+                found += self.point.texts(predicate, derived)
         return sorted(found)
 
     def columns(self, predicate: str) -> tuple[Any, ...]:

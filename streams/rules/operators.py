@@ -14,13 +14,14 @@ from typing import Any, Final
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
+from streams.rules.aggregates import aggregated
 from streams.rules.dictionary import Dictionary, Flags, calculate
 from streams.rules.functions import Functions, call
-from streams.rules.plan import GROUP, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
 from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany
+from streams.rules.steps import GROUP, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
-from streams.rules.values import LIMIT, IntegerOverflow, Row
+from streams.rules.values import IntegerOverflow, Row
 
 _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
@@ -279,7 +280,9 @@ class Context:
                 example = distinct(row_codes(*joined))[2]
                 groups.append(joined[0][example])
                 firsts.append(joined[1][example])
-        value, has_value = self._aggregated(step.aggregate.function, np.concatenate(groups), np.concatenate(firsts), count)
+        value, has_value = aggregated(
+            self.dictionary, step.aggregate.function, np.concatenate(groups), np.concatenate(firsts), count
+        )
         result = value[inverse]
         columns_ = dict(bindings.columns)
         if step.gives is not None:
@@ -292,23 +295,6 @@ class Context:
             valid = _both(valid, has)
         fits = (~fits if step.aggregate.negated else fits) & has_value[inverse]
         return after.where(fits if valid is None else fits & valid, step.keep)
-
-    def _aggregated(self, function: str, group: Ints, first: Ints, count: int) -> tuple[Ints, Flags]:
-        """The value of each of ``count`` groups of distinct tuples, by their first components; and which groups have one."""
-        size = np.bincount(group, minlength=count)
-        if function == "count":
-            return size, np.ones(count, np.bool_)
-        if function == "sum":
-            numbers, are = self.dictionary.numbers(first)
-            if are is not None:
-                group, numbers = group[are], numbers[are]
-            return self.dictionary.of_numbers(_sums(group, numbers, count)), np.ones(count, np.bool_)
-        (rank,) = self.dictionary.ranks(first)
-        order = np.lexsort((rank if function == "min" else -rank, group))
-        found = np.zeros(count, np.int64)
-        begins = np.cumsum(size) - size
-        found[size > 0] = first[order[begins[size > 0]]]
-        return found, size > 0
 
 
 def too_many(rule: Rule, most: int) -> EvaluationError:
@@ -348,20 +334,3 @@ def _both(one: Flags | None, other: Flags | None) -> Flags | None:
     if one is None or other is None:
         return other if one is None else one
     return one & other
-
-
-def _sums(group: Ints, numbers: Ints, count: int) -> Ints:
-    found = np.zeros(count, np.int64)
-    if not len(numbers):
-        return found
-    largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
-    if largest * len(numbers) < LIMIT:
-        np.add.at(found, group, numbers)
-        return found
-    exact = [0] * count
-    for i, number in zip(group.tolist(), numbers.tolist()):
-        exact[i] += number
-    for total in exact:
-        if not -LIMIT <= total < LIMIT:
-            raise IntegerOverflow(f"the sum {total} is beyond 64 bits")
-    return np.array(exact, np.int64)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import Ints, unique
 from streams.rules.held import Held
-from streams.rules.plan import Conjunct, Pattern, Plan, Planner
-from streams.rules.relations import Flags, Relation, nothing
+from streams.rules.plan import Planner
+from streams.rules.relations import NONE, Flags, Relation, nothing
+from streams.rules.steps import Conjunct, Pattern, Plan
 from streams.rules.syntax import Comparison, Rule
 from streams.rules.values import Row
 from streams.rules.windows import Counter, History, View
@@ -54,6 +56,39 @@ class Predicate:
         persistent: Ints = held[kept]
         return persistent
 
+    def settle(self, before: Mapping[View, Flags] | None = None) -> list[View]:
+        """Says what holds now that its rules have been evaluated; gives the views that changed. After a fixpoint, ``before`` has
+        their masks."""
+        relation = self.relation
+        if before is None and self.touched:
+            touched = unique(np.concatenate(self.touched))
+            holds, of_row = relation.of_row["holds"], relation.of_row
+            new = of_row["given"][touched]
+            for name in self.supports:
+                new = new | (of_row[name][touched] > 0)
+            old = holds[touched]
+            holds[touched] = new
+            relation.came, relation.went = touched[new & ~old], touched[old & ~new]
+            if len(relation.went):
+                relation.held = relation.held[holds[relation.held]]
+            if len(relation.came):
+                relation.held = np.concatenate([relation.held, relation.came])
+        if self.supports and (self.touched or before is not None):
+            self.derived = supported(self)
+        self.touched = []
+        moved = []
+        for view in self.views.values():
+            if before is not None:
+                view.end(before[view])
+            else:
+                counter = view.counter
+                parts = [counter.changed, *((relation.came, relation.went) if counter.is_now else ())]
+                parts = [part for part in parts if len(part)]
+                view.update(unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
+            if view.is_changed or view.count_changed:
+                moved.append(view)
+        return moved
+
 
 @dataclass(eq=False)
 class Maintained:
@@ -67,10 +102,19 @@ class Maintained:
     restless: bool
     plans: dict[tuple[int | None, bool], Plan] = field(default_factory=dict)
     has_run: bool = False
+    #: The views of its aggregates.
+    inner: tuple[View, ...] = ()
 
-    @property
+    @cached_property
     def patterns(self) -> list[tuple[int, Pattern]]:
+        """The streaming literals of its body, by place."""
         return [(i, conjunct) for i, conjunct in enumerate(self.body) if isinstance(conjunct, Pattern)]
+
+    def is_due(self) -> bool:
+        """Whether it may derive other heads than at the last point."""
+        if self.restless or not self.has_run:
+            return True
+        return any(pattern.view.is_changed for _, pattern in self.patterns) or any(view.is_changed for view in self.inner)
 
     def plan(self, seed: int | None, delta: bool = False) -> Plan:
         key = seed, delta

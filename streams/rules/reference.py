@@ -31,7 +31,7 @@ from streams.rules.syntax import (
     Variable,
     Windowed,
 )
-from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, compare, in_range, order
+from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, atom_text, compare, in_range, order
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
@@ -52,6 +52,9 @@ class Model:
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
         return list((self.heads if derived else self.whole).get(predicate, ()))
+
+    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        return [atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)]
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         import numpy as np

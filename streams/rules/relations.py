@@ -33,7 +33,7 @@ _ODD: Final = np.int64(-7046029254386353131)
 
 @dataclass(frozen=True)
 class Run:
-    """The rows first … first + count - 1, in the order of some of their columns.
+    """Some rows, in the order of some of their columns.
 
     ``pack`` has for each column its least value and the width of its range, and keys are exact; without it they are hashes, and
     what they find must be compared.
@@ -58,9 +58,9 @@ class Run:
         return self.starts[key], self.starts[key + 1]
 
 
-def sorted_run(columns: Columns, first: int, count: int) -> Run:
-    """A run of rows in the order of ``columns``."""
-    part = [column[first : first + count] for column in columns]
+def sorted_run(columns: Columns, rows: Ints) -> Run:
+    """A run of rows in the order of ``columns``. Sorted parts one after another are merged, since the sort is stable."""
+    part = [column[rows] for column in columns]
     pack, size = [], 1
     for column in part:
         low = int(column.min())
@@ -69,15 +69,15 @@ def sorted_run(columns: Columns, first: int, count: int) -> Run:
     if size >= 1 << 62:
         keys = _hashed(part)
         order = np.argsort(keys, kind="stable")
-        return Run(order + first, keys[order], None, None)
+        return Run(rows[order], keys[order], None, None)
     keys = _packed(part, pack)[0]
     order = np.argsort(keys, kind="stable")
     starts = None
-    if size <= _SPREAD * count + 1024:
+    if size <= _SPREAD * len(rows) + 1024:
         starts = np.zeros(size + 2, np.int64)
         np.cumsum(np.bincount(keys, minlength=size), out=starts[1:-1])
         starts[-1] = starts[-2]
-    return Run(order + first, keys[order], tuple(pack), starts)
+    return Run(rows[order], keys[order], tuple(pack), starts)
 
 
 def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> tuple[Ints, Flags | None]:
@@ -115,10 +115,13 @@ class Index:
         size = relation.size
         if size > self._covered:
             columns = [relation.columns[i] for i in self.positions]
+            base = self._runs[: 1 if self._base else 0]
+            tail = sorted_run(columns, np.arange(self._base, size))
             if size - self._base > max(1024, self._base >> 6):
-                self._runs, self._base = [sorted_run(columns, 0, size)], size
+                whole = np.concatenate([*(run.rows for run in base), tail.rows])
+                self._runs, self._base = [sorted_run(columns, whole) if base else tail], size
             else:
-                self._runs = [*self._runs[: 1 if self._base else 0], sorted_run(columns, self._base, size - self._base)]
+                self._runs = [*base, tail]
             self._covered = size
         return self._runs
 

@@ -48,6 +48,9 @@ class Union:
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
         return list(dict.fromkeys(row for part in self.parts for row in part.rows(predicate, derived)))
 
+    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        return list(dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived)))
+
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         rows = self.rows(predicate, derived)
         found = []

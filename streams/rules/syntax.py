@@ -352,6 +352,9 @@ class PointModel(Protocol):
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
         """The rows of a predicate, each once; with ``derived`` only heads of rules with a body (input may say them too)."""
 
+    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        """The same as texts of atoms."""
+
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         """The same as numpy arrays, one an argument: int64 where all are integers, else of objects (the constants)."""
 

@@ -1,0 +1,220 @@
+"""What plans are made of: conjuncts of a body, and the steps that they become.
+
+A body is first made of conjuncts: `Pattern` (a streaming literal over constants and variables; arithmetic in arguments becomes a
+variable and an equation), comparisons, externals and aggregates. Source: SPEC 004, sections 1 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from streams.rules.syntax import (
+    ALWAYS,
+    AT_LEAST,
+    AT_MOST,
+    Aggregate,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Constant,
+    External,
+    Literal,
+    Now,
+    Rule,
+    Term,
+    Variable,
+    Windowed,
+    variables,
+)
+from streams.rules.windows import View
+
+#: The code of a constant, or the name of a variable.
+Source: TypeAlias = int | str
+#: The view of a streaming literal: its operator, its count, and whether m itself is asked for.
+ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
+#: At most, where it ranges over the rows that are in the window.
+BETWEEN: Final = "between"
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """How m is tested where the counting term is no constant."""
+
+    operator: str
+    term: Term
+    negated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A streaming literal: rows that ``view`` has (``positive``) or has not, with their ``arguments``."""
+
+    literal: Windowed
+    view: View
+    arguments: tuple[Source, ...]
+    positive: bool
+    threshold: Threshold | None = None
+
+    @property
+    def names(self) -> set[str]:
+        return {source for source in self.arguments if isinstance(source, str)}
+
+
+Conjunct: TypeAlias = Pattern | Comparison | External | Aggregate
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Rows of a view that agree with what is bound. ``equal``: positions with one new variable; ``count``: the variable of m."""
+
+    pattern: Pattern
+    positions: tuple[int, ...]
+    sources: tuple[Source, ...]
+    new: tuple[tuple[int, str], ...]
+    equal: tuple[tuple[int, int], ...]
+    count: str | None
+    before: bool
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """Whether a view has the bound row, or not; or the test of its m."""
+
+    pattern: Pattern
+    before: bool
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Compare:
+    """A comparison of bound terms; a variable ``gives`` its value to, if it is not bound."""
+
+    comparison: Comparison
+    gives: str | None = None
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A function; outputs that are not bound are ``new``."""
+
+    external: External
+    new: frozenset[str]
+    keep: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """An aggregate: for each binding of ``shared``, the tuples of all elements."""
+
+    aggregate: Aggregate
+    shared: tuple[str, ...]
+    elements: tuple[tuple[tuple[Step, ...], tuple[Term, ...]], ...]
+    gives: str | None
+    keep: frozenset[str] = frozenset()
+
+
+Step: TypeAlias = Join | Check | Compare | Call | Group
+
+#: Which of the distinct ``shared`` bindings a row of an element belongs to.
+GROUP: Final = "#group"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Steps that begin with rows of the ``seed`` (None: with nothing)."""
+
+    seed: Pattern | None
+    steps: tuple[Step, ...]
+    keep: frozenset[str]
+
+
+def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], int], fresh: str = "#") -> list[Conjunct]:
+    """The conjuncts of a body; streaming literals come first, in their order."""
+    patterns: list[Conjunct] = []
+    others: list[Conjunct] = []
+    for literal in body:
+        if not isinstance(literal, Windowed):
+            others.append(literal)
+            continue
+        sources: list[Source] = []
+        for argument in literal.atom.arguments:
+            if isinstance(argument, Constant):
+                sources.append(code(argument))
+            elif isinstance(argument, Variable):
+                sources.append(argument.name)
+            else:
+                name = f"{fresh}{len(patterns)}.{len(sources)}"
+                sources.append(name)
+                others.append(Comparison(Variable(name), "=", argument))
+        patterns.append(_pattern(literal, tuple(sources) or (0,), view))
+    return patterns + others
+
+
+def _pattern(literal: Windowed, arguments: tuple[Source, ...], view: ViewOf) -> Pattern:
+    operator, negated = literal.operator, literal.negated
+    number = literal.count.value if isinstance(literal.count, Constant) else None
+    if operator == ALWAYS:
+        return Pattern(literal, view(literal, ALWAYS, 0, False), arguments, not negated)
+    if isinstance(number, int):
+        if operator == AT_MOST and number >= 0:
+            if literal.binds:
+                return Pattern(literal, view(literal, BETWEEN, number, False), arguments, not negated)
+            return Pattern(literal, view(literal, AT_LEAST, number + 1, False), arguments, negated)
+        if operator != AT_MOST and number >= 1:
+            return Pattern(literal, view(literal, operator, number, False), arguments, not negated)
+    assert literal.count is not None
+    threshold = Threshold(operator, literal.count, negated)
+    binds = not negated and (operator != AT_MOST or literal.binds)
+    return Pattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
+
+
+def names_of(conjunct: Conjunct) -> set[str]:
+    """The variables of a conjunct; of an aggregate, those of its elements too."""
+    if isinstance(conjunct, Pattern):
+        return conjunct.names | (names_in(conjunct.threshold.term) if conjunct.threshold else set())
+    if isinstance(conjunct, Comparison):
+        return names_in(conjunct.left, conjunct.right)
+    if isinstance(conjunct, External):
+        return names_in(*conjunct.inputs, *conjunct.outputs)
+    inside: set[str] = set()
+    for element in conjunct.elements:
+        inside |= names_in(*element.terms)
+        for literal in element.body:
+            if isinstance(literal, Windowed):
+                inside |= names_in(*literal.atom.arguments)
+            else:
+                inside |= names_of(literal)
+    return inside | names_in(*(term for _, term in conjunct.guards))
+
+
+def names_in(*terms: Term) -> set[str]:
+    return {variable.name for term in terms for variable in variables(term)}
+
+
+def has_now(rule: Rule) -> bool:
+    """Whether @now occurs in a rule."""
+    return "@now" in str(rule) and any(_is_now(term) for term in _terms(rule.head, rule.body))
+
+
+def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
+    found: list[Term] = list(head.arguments) if head else []
+    for literal in body:
+        if isinstance(literal, Windowed):
+            found += [*literal.atom.arguments, *([literal.count] if literal.count else [])]
+        elif isinstance(literal, Comparison):
+            found += [literal.left, literal.right]
+        elif isinstance(literal, External):
+            found += [*literal.inputs, *literal.outputs]
+        else:
+            found += [term for _, term in literal.guards]
+            for element in literal.elements:
+                found += [*element.terms, *_terms(None, element.body)]
+    return found
+
+
+def _is_now(term: Term) -> bool:
+    return isinstance(term, Now) or (isinstance(term, Arithmetic) and (_is_now(term.left) or _is_now(term.right)))
