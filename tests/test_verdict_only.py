@@ -81,7 +81,7 @@ def test_the_verdict_is_that_of_the_whole_check(decider: Decider) -> None:
 def _guessed(self: Patch) -> Bools:
     found = self.active.copy()
     table = self.calculus.table
-    found[found] = table.clashes(table.join(self.graph.label[found], self._certified()[found]))
+    found[found] = table.clashes(table.join(self.graph.label[found], self.certified[found]))
     return found
 
 

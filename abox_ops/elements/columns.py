@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -299,6 +300,23 @@ class Graph:
         element = self.rep[self.member_element]
         rows = chosen[element]
         return element[rows], self.member_node[rows]
+
+
+class ElementFlags:
+    """A flag by element number, as a field of what has a ``graph``; elements that are met later are not meant."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = f"_flags_of_{name}"
+
+    def __get__(self, holder: Any, _: type) -> Bools:
+        found: Bools = getattr(holder, self._name)
+        if len(found) < len(holder.graph):
+            found = longer(found, len(holder.graph))
+            setattr(holder, self._name, found)
+        return found
+
+    def __set__(self, holder: Any, flag: Bools) -> None:
+        setattr(holder, self._name, flag)
 
 
 def flags(count: int, chosen: Ints) -> Bools:

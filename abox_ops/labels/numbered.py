@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
+from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
 from abox_ops.labels.irrelevance import Irrelevance, OpenClauses
 from shiq.columns.arrays import TINY, Ints, distinct, row_codes, unique
 from shiq.roles import Role
@@ -180,6 +180,8 @@ class RoleCalculus:
     def __post_init__(self) -> None:
         self.irrelevance = Irrelevance(self.table.space)
         self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
+        self._unmet: dict[tuple[int, int, int], int] = {}
         self._masks: list[int] = []
 
     def reduced(self, role: Ints, label: Ints) -> Ints:
@@ -194,17 +196,50 @@ class RoleCalculus:
             self._masks.append(mask)
         return self.table.masked(label, role, self._masks)
 
+    def distinct(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+        """The distinct role assertions by role and labels of their ends, as far as clauses on the role speak of these; and which
+        of them each is."""
+        return combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+
     def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
         """What each role assertion sends to its subject and to its object."""
-        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+        combination, inverse = self.distinct(role, subject, object)
         sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
     def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[OpenClauses], Ints]:
         """The distinct `OpenClauses` values, and which of them each role assertion has."""
-        combination, inverse = combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+        combination, inverse = self.distinct(role, subject, object)
         labels, roles = self.table.labels, self.roles()
         return [self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
+
+    def undecided(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
+        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
+        key = (role, label, other)
+        found = self._undecided.get(key)
+        if found is None:
+            labels, named, undecided = self.table.labels, self.roles()[role], self.irrelevance.undecided
+            found = self._undecided[key] = (
+                *((c, False) for c in undecided(named, labels[label], labels[other])),
+                *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
+            )
+        return found
+
+    def unmet(self, role: int, label: int, other: int) -> int:
+        """The head atoms of the first end, as a label, of the u-type clauses on a role assertion that the labels do not decide:
+        ≥-atoms where there are any, else all."""
+        key = (role, label, other)
+        found = self._unmet.get(key)
+        if found is None:
+            space, mask = self.table.space, 0
+            needs = sum(1 << i for i in space.at_least)
+            for c, at_branch in self.undecided(role, label, other):
+                if not c.n and not at_branch:
+                    mask |= c.head & needs or c.head & ~space.data_mask
+                elif not c.n and not c.head & needs:
+                    mask |= c.branch_head
+            found = self._unmet[key] = self.table.id((mask, 0))
+        return found
 
     def _sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
         key = (role, subject, object)

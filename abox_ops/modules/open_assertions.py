@@ -15,7 +15,7 @@ from abox_ops.index.columns import Index
 from abox_ops.index.touched import Touched
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools, combinations
+from abox_ops.labels.numbered import Bools
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.told.columns import asserted_labels, refuted_labels
 from shiq.columns.arrays import Columns, Ints, distinct, row_codes, unique
@@ -52,7 +52,6 @@ class OpenAssertions:
         self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
         self.negated_properties = roles.data_below(index.negated_properties | touched.negated_properties)
         self.pulled_in = PulledInReasons()
-        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
 
     def labels(self) -> Ints:
@@ -82,32 +81,14 @@ class OpenAssertions:
                     relevant[has] = ~self.counts.is_within(ends[has], clause)
         return relevant
 
-    def _reduced(self, source: Ints, role: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
-        """The role assertions with the labels of their ends, as far as clauses on the role speak of them."""
-        label = self.labels()
-        reduced = self.calculus.role_calculus.reduced
-        return role, reduced(role, label[source]), reduced(role ^ 1, label[target])
-
-    def _open_clauses(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
-        key = (role, label, other)
-        found = self._undecided.get(key)
-        if found is None:
-            labels, roles = self.calculus.table.labels, self.calculus.roles
-            undecided = self.calculus.role_calculus.irrelevance.undecided
-            found = self._undecided[key] = (
-                *((c, False) for c in undecided(roles[role], labels[label], labels[other])),
-                *((c, True) for c in undecided(roles[role].inverse, labels[other], labels[label])),
-            )
-        return found
-
     def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
         """The clauses that the labels leave undecided, whether the source is the branch, and the rows at which they do."""
-        keys, inverse = combinations(*self._reduced(source, role, target))
+        calculus, label = self.calculus.role_calculus, self.labels()
+        keys, inverse = calculus.distinct(role, label[source], label[target])
         by_clause: dict[tuple[int, bool], list[int]] = {}
         compiled: dict[int, CompiledClause] = {}
         for i, key in enumerate(keys):
-            for clause, at_branch in self._open_clauses(*key):
+            for clause, at_branch in calculus.undecided(*key):
                 compiled[clause.index] = clause
                 by_clause.setdefault((clause.index, at_branch), []).append(i)
         for (number, at_branch), which in sorted(by_clause.items()):

@@ -3,12 +3,12 @@ leaves I."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.elements.columns import Graph, flag_of, flags
+from abox_ops.elements.columns import Graph, flags
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, by_distinct
@@ -18,9 +18,20 @@ from shiq.columns.arrays import Ints, contained, unique
 from shiq.roles import Role
 
 
+class PatchLabels(Protocol):
+    """The labels of a patch, by number, as many as the graph has by now. ``mu``: the label of an element in its part;
+    ``certified``: told_N; ``is_new``: whether A does not have it, or not as it is now."""
+
+    @property
+    def mu(self) -> Ints: ...
+    @property
+    def certified(self) -> Ints: ...
+    @property
+    def is_new(self) -> Bools: ...
+
+
 class Border:
-    """The rules for one I and one assignment of labels. ``labels``: μ, ``certified``: told_N, both by number, as many as the
-    graph has by now; ``is_new``: elements that A does not have, or not as they are now."""
+    """The rules for one I and one assignment of labels, those of a patch."""
 
     def __init__(
         self,
@@ -28,12 +39,9 @@ class Border:
         graph: Graph,
         outside: OutsideCompletion,
         counts: FineCounts,
-        is_new: Bools,
-        labels: Callable[[], Ints],
-        certified: Callable[[], Ints],
+        labels: PatchLabels,
     ) -> None:
-        self.calculus, self.graph, self.outside, self.counts, self.is_new = calculus, graph, outside, counts, is_new
-        self._labels, self._certified = labels, certified
+        self.calculus, self.graph, self.outside, self.counts, self.labels = calculus, graph, outside, counts, labels
 
     def residual(self, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
         """The number of what to assert at an end with each of ``labels``; -1 where every literal is refuted there."""
@@ -57,7 +65,7 @@ class Border:
                 found[rest] = self._is_replaced(clause, a[rest], b[rest])
             return found
         head, body = (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
-        met: Bools = is_old & table.where(self._certified()[a], lambda x: not head & ~x[1] and not body & ~x[0])
+        met: Bools = is_old & table.where(self.labels.certified[a], lambda x: not head & ~x[1] and not body & ~x[0])
         return met
 
     def _is_replaced(self, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
@@ -71,8 +79,8 @@ class Border:
             return not any(need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers)
 
         found: Bools = self.counts.sizes(b) == 1
-        found &= table.where(self._labels()[b], takes_nobody)
-        found &= table.where(self._certified()[a], lambda x: not clause.branch_body & ~x[0])
+        found &= table.where(self.labels.mu[b], takes_nobody)
+        found &= table.where(self.labels.certified[a], lambda x: not clause.branch_body & ~x[0])
         rest = np.flatnonzero(found)
         if not len(rest):
             return found
@@ -84,10 +92,10 @@ class Border:
         labels = table.labels
         for i in rest.tolist():
             x, y = int(a[i]), int(b[i])
-            mu, at_x = self._labels(), labels[int(self._certified()[x])]
+            mu, at_x = self.labels.mu, labels[int(self.labels.certified[x])]
             near = {z for r, z in neighbours[y] if r in below and z != x}
             others = np.array([z for z in sorted(near) if not clause.branch_body & labels[int(mu[z])][1]], np.int64)
-            apart = ~flag_of(self.is_new, others) & self.are_different(np.full(len(others), x, np.int64), others)
+            apart = ~self.labels.is_new[others] & self.are_different(np.full(len(others), x, np.int64), others)
             needs = [need for need in calculus.needs.needed(labels[int(mu[y])]) if need.role in below]
             met = {r for r, z in neighbours[y] if z == x}
             found[i] = apart.all() and all(is_served(calculus.tbox, need, at_x, labels[int(mu[x])], met) for need in needs)
@@ -96,7 +104,7 @@ class Border:
     def are_different(self, first: Ints, second: Ints) -> Bools:
         """Which pairs of elements of A are different in the certified model."""
         graph, table = self.graph, self.calculus.table
-        found = table.clashes(table.join(self._certified()[first], self._certified()[second]))
+        found = table.clashes(table.join(self.labels.certified[first], self.labels.certified[second]))
         found |= self.outside.are_apart(graph.key[first], graph.key[second])
         graph.gather(first)
         told = ~graph.different["inserted"]

@@ -29,12 +29,9 @@ class Certification(Patch):
     """All of A, put into nothing: every element is in I, and new."""
 
     def _saturate(self) -> None:
-        if not len(self.active):
-            count = len(self.graph)
-            self.active = np.ones(count, np.bool_)
-            self._sync()
-            self.inside = np.ones(count, np.bool_)
-            self._first = np.arange(count)
+        if self._first is None:
+            self._first = np.arange(len(self.graph))
+            self.active, self.inside = (np.ones(len(self.graph), np.bool_) for _ in range(2))
 
     def _new(self) -> Bools:
         return np.ones(len(self.graph), np.bool_)

@@ -13,7 +13,7 @@ import numpy as np
 
 from abox_ops.counting.fine_columns import CountingView, FineCounts
 from abox_ops.counting.remembered import Remembered
-from abox_ops.elements.columns import Graph, flag_of, flags, longer
+from abox_ops.elements.columns import ElementFlags, Graph, flags
 from abox_ops.elements.pulled_in import ROLES, code_of
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.index.columns import Index
@@ -43,6 +43,9 @@ class Patch(OpenAssertions):
     touched, also where nothing changes."""
 
     counts: FineCounts
+    inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
+    #: Elements that A does not have, or not as they are now; elements that were made of several.
+    is_new, joined = ElementFlags(), ElementFlags()
 
     def __init__(
         self,
@@ -63,10 +66,9 @@ class Patch(OpenAssertions):
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
-        self.certified = _NONE
-        self.mu = _NONE
+        self.is_new = self.joined = self.inside
+        self._certified = self._mu = _NONE
         self._first: Ints | None = None
-        self._unmet_heads: dict[tuple[int, int, int], int] = {}
         self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = Remembered(), Remembered()
@@ -80,25 +82,28 @@ class Patch(OpenAssertions):
 
     # --- by number ---------------------------------------------------------------------------------
 
-    def _sync(self) -> None:
+    @property
+    def certified(self) -> Ints:
+        """told_N."""
+        self._label_more()
+        return self._certified
+
+    @property
+    def mu(self) -> Ints:
+        """The label of each element in its part."""
+        self._label_more()
+        return self._mu
+
+    def _label_more(self) -> None:
         """Takes in elements that the graph has met meanwhile; they are outside."""
-        known, count = len(self.certified), len(self.graph)
-        if known < count:
-            graph = self.graph
+        known, graph = len(self._certified), self.graph
+        if known < len(graph):
             more = self.outside.labels(self.calculus, graph.key[known:], graph.old[known:], self.absent)
-            self.certified = np.concatenate([self.certified, more])
-            self.mu = np.concatenate([self.mu, more])
-            self.inside, self.plain = longer(self.inside, count), longer(self.plain, count)
-            self.active = longer(self.active, count)
+            self._certified = np.concatenate([self._certified, more])
+            self._mu = np.concatenate([self._mu, more])
 
     def labels(self) -> Ints:
-        self._sync()
         return self.mu
-
-    def _certified(self) -> Ints:
-        """told_N, by number."""
-        self._sync()
-        return self.certified
 
     def _members(self) -> Ints:
         """I."""
@@ -133,7 +138,6 @@ class Patch(OpenAssertions):
             if not len(fresh):
                 return
             graph.expand(fresh)
-            self.active = longer(self.active, len(graph))
             self.active[fresh] = True
             if self.grown_tbox:
                 self.take_in_all(fresh)
@@ -152,10 +156,9 @@ class Patch(OpenAssertions):
         graph, table = self.graph, self.calculus.table
         self.is_new = self._new()
         self.joined = self._joined()
-        self.mu = self.certified.copy()
+        self._mu = self.certified.copy()
         members = self._members()
         graph.expand(members)
-        self._sync()
         told = graph.label[members]
         self.mu[members] = told
         if self.all_plain:
@@ -178,8 +181,8 @@ class Patch(OpenAssertions):
         """For each of ``elements`` (ascending), as the number of a label: the head atoms that are better tried as true there."""
         graph, calculus, table = self.graph, self.calculus, self.calculus.table
         source, role, target = graph.half_edges(flags(len(graph), elements))
-        keys, inverse = combinations(*self._reduced(source, role, target))
-        heads = np.array([self._unmet(*key) for key in keys], np.int64)[inverse] if keys else _NONE
+        keys, inverse = calculus.role_calculus.distinct(role, self.mu[source], self.mu[target])
+        heads = np.array([calculus.role_calculus.unmet(*key) for key in keys], np.int64)[inverse]
         said = heads != EMPTY_ID
         at, received = [np.searchsorted(elements, source[said])], [heads[said]]
         bounded = calculus.bounded
@@ -190,25 +193,8 @@ class Patch(OpenAssertions):
                 broken = np.flatnonzero(~counts.is_within_alone(elements, c))
                 at.append(broken)
                 received.append(np.full(len(broken), table.id((names, 0)), np.int64))
-            self._sync()
         start = np.full(len(elements), EMPTY_ID, np.int64)
         return table.accumulate(start, np.concatenate(at), np.concatenate(received))
-
-    def _unmet(self, role: int, label: int, other: int) -> int:
-        """See `abox_ops.patch.reference.Patch`: the head atoms of one end of the u-type clauses that the labels do not decide."""
-        key = (role, label, other)
-        found = self._unmet_heads.get(key)
-        if found is None:
-            space, table = self.calculus.space, self.calculus.table
-            needs = sum(1 << i for i in space.at_least)
-            mask = 0
-            for c, at_branch in self._open_clauses(role, label, other):
-                if not c.n and not at_branch:
-                    mask |= c.head & needs or c.head & ~space.data_mask
-                elif not c.n and not c.head & needs:
-                    mask |= c.branch_head
-            found = self._unmet_heads[key] = table.id((mask, 0))
-        return found
 
     # --- I -----------------------------------------------------------------------------------------
 
@@ -224,18 +210,14 @@ class Patch(OpenAssertions):
                 if to_clash:
                     self.inside = clashing
                     return True
-            self._sync()
             self._assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
-            self._sync()
-            self.border = Border(self.calculus, self.graph, self.outside, self.counts, self.is_new, self.labels, self._certified)
+            self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)
             grown, unassumed = self._crossings()
             grown = unique(np.concatenate([grown, self._start()]))
-            self._sync()
             if self.inside[grown].all() and self.plain[unassumed].all():
                 # Last, since a pair that crosses by then has the border rules.
                 grown = self._uncovered()
-                self._sync()
                 if not len(grown):
                     return False
             self.inside[grown] = True
@@ -260,10 +242,9 @@ class Patch(OpenAssertions):
         started.append(graph.elements_of(pairs["node"][same]))
         apart = pairs["kind"] == DIFFERENT
         a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
-        self._sync()
         open_ = ~(self.inside[a] & self.inside[b])
         a, b = a[open_], b[open_]
-        known = ~flag_of(self.is_new, a) & ~flag_of(self.is_new, b) & self.border.are_different(a, b)
+        known = ~self.is_new[a] & ~self.is_new[b] & self.border.are_different(a, b)
         started += [a[~known], b[~known]]
         data = self.touched.data
         element = graph.elements_of(data["node"])
@@ -295,11 +276,10 @@ class Patch(OpenAssertions):
         source, role, target = source[rows], role[rows], target[rows]
         open_ = np.zeros(len(source), np.bool_)
         seen = self._seen(source, role, target)
-        self._sync()
         at = np.flatnonzero(seen)
         open_[at] = self._may_clash(source[at], target[at])
         beyond = ~(self.inside[source] | self.inside[target])
-        open_ |= beyond & (flag_of(self.is_new, source) | flag_of(self.is_new, target))
+        open_ |= beyond & (self.is_new[source] | self.is_new[target])
         rest = np.flatnonzero(beyond & ~open_)
         # What A asserts at the ends of those that are seen was fetched to see whether they clash.
         old = ~graph.edges["inserted"]
@@ -320,7 +300,6 @@ class Patch(OpenAssertions):
             return found
         graph, box = self.graph, self.calculus.tbox.roles
         graph.expand(first[rest])
-        self._sync()
         first, second = first[rest], second[rest]
         asserted, sets = self._roles_between(first, second)
         keys, inverse = combinations(asserted, (first == second).astype(np.int64))
@@ -362,7 +341,7 @@ class Patch(OpenAssertions):
         return found[pair], sets
 
     def _may_share(self, elements: Ints) -> Bools:
-        return flag_of(self.joined, elements) | (self.counts.sizes(elements) > 1)
+        return self.joined[elements] | (self.counts.sizes(elements) > 1)
 
     # --- the border --------------------------------------------------------------------------------
 
@@ -377,7 +356,6 @@ class Patch(OpenAssertions):
         rows = calm[source] & ~self.inside[target]
         source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
         seen = np.flatnonzero(self._seen(source, role, target))
-        self._sync()
         clash = seen[self._may_clash(source[seen], target[seen])]
         pulled, unassumed = [target[clash]], [_NONE]
         self.pulled_in.note(target[clash], ROLES)
@@ -386,12 +364,11 @@ class Patch(OpenAssertions):
         source, role, target, inserted = source[left], role[left], target[left], inserted[left]
         asserted = ~inserted
         is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
-        is_old &= ~flag_of(self.is_new, source) & ~flag_of(self.is_new, target)
+        is_old &= ~self.is_new[source] & ~self.is_new[target]
         at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE, _NONE)]
         for clause, at_branch, open_ in self._open_instances(source, role, target):
             a, b = source[open_], target[open_]
             uncovered = ~self.border.is_covered(clause, at_branch, a, b, is_old[open_])
-            self._sync()
             a, b = a[uncovered], b[uncovered]
             code = code_of(clause)
             if self.all_plain:
@@ -449,7 +426,6 @@ class Patch(OpenAssertions):
         also = np.flatnonzero(seen & ~linked)
         seen[also] = self._may_clash(source[also], target[also])
         kept = (open_ | seen) & (role % 2 == 0)
-        self._sync()
         data = self._kept_data(np.flatnonzero(rest))
         return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
@@ -471,7 +447,6 @@ class Patch(OpenAssertions):
     def give_up_assumptions(self, individuals: Sequence[str]) -> bool:
         """Makes the elements of ``individuals`` plain; whether any of them was assumed to be more than it is told."""
         elements = self._elements(individuals)
-        self._sync()
         taken = self.inside[elements] & (self.mu[elements] != self.graph.label[elements]) & ~self.plain[elements]
         self.plain[elements[taken]] = True
         return bool(taken.any())
@@ -480,7 +455,6 @@ class Patch(OpenAssertions):
         """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
         here, out, codes = self._kept_out
         pulled = np.isin(here, self._elements(individuals))
-        self._sync()
         pulled &= ~self.inside[out]
         self.pulled_in.note(out[pulled], codes[pulled])
         pulled = out[pulled]

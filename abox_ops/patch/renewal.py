@@ -63,7 +63,6 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     graph, outside = patch.graph, patch.outside
     inside = np.flatnonzero(patch.inside)
     element = graph.elements_of(renamed.node)
-    patch.labels()
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
     stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)

@@ -55,7 +55,6 @@ class MessagePatch(Patch):
         world.activate(world.ids(world.of(nodes)))
         world.saturate()
         self._adopt()
-        self._sync()
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
 

@@ -37,7 +37,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from abox_ops.elements.columns import longer
 from abox_ops.engine import Decide
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
@@ -95,7 +94,7 @@ def write_set(patch: Patch) -> Bools:
 
 def inside_of(patch: Patch) -> Bools:
     """By number: whether it is in I."""
-    return longer(patch.inside, len(patch.graph))
+    return patch.inside
 
 
 def seen_ends(patch: Patch) -> Ints:
