@@ -1,0 +1,169 @@
+"""A bit for each ground atom and snapshot, in a ring: the last snapshots, one word for 64 of them.
+
+The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once (`begin`). Whoever keeps counts
+of some words asks which have changed since (`stale`).
+
+Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules of a stream".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.columns.arrays import Ints
+from streams.discovery.atomsets import Atom
+
+Bits: TypeAlias = npt.NDArray[np.uint64]
+#: Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many as others.
+_DEAD = 20_000
+
+
+class Extension(NamedTuple):
+    """Individuals, ascending, and for each the snapshots in which something holds of it."""
+
+    rows: Ints
+    bits: Bits
+
+
+class Edges(NamedTuple):
+    """Role assertions by their end at the root, ascending; the other end; the snapshots."""
+
+    near: Ints
+    far: Ints
+    bits: Bits
+
+
+def popcount(bits: Bits) -> Any:
+    """How many bits are set in each word."""
+    if hasattr(np, "bitwise_count"):
+        return np.bitwise_count(bits).astype(np.int64)
+    return np.unpackbits(bits.view(np.uint8).reshape(*bits.shape, 8), axis=-1).sum(axis=-1, dtype=np.int64)
+
+
+def present(rows: Ints, bits: Bits) -> Extension:
+    """Without the individuals of which it never holds."""
+    some = bits.any(axis=1)
+    return Extension(rows, bits) if some.all() else Extension(rows[some], bits[some])
+
+
+class Columns:
+    """The last ``size`` snapshots. The place of a snapshot is its index modulo ``size``."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.words = -(-size // 64)
+        self.version = 0
+        self.changed = np.zeros(self.words, np.int64)
+        self.atoms: list[Atom] = []
+        self.ids: dict[Atom, int] = {}
+        self.static: Ints = np.empty(0, np.int64)
+        self.held: dict[int, Ints] = {}
+        self.individuals: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._ends: list[tuple[int, int]] = []
+        self._said: dict[str, list[int]] = {}
+        self._bits: Bits = np.zeros((1024, self.words), np.uint64)
+        self._sorted: dict[tuple[str, bool | None], tuple[int, Ints, Ints, Ints]] = {}
+
+    def begin(self, static: Iterable[Atom]) -> None:
+        """Takes down what holds in every consistent snapshot."""
+        self.static = self.numbers(static)
+
+    def numbers(self, atoms: Iterable[Atom]) -> Ints:
+        """The numbers of ``atoms``, new ones included."""
+        ids = self.ids
+        found = [self._new(atom) if (number := ids.get(atom)) is None else number for atom in sorted(atoms)]
+        if len(self.atoms) > len(self._bits):
+            more = np.zeros((max(len(self.atoms), 2 * len(self._bits)) - len(self._bits), self.words), np.uint64)
+            self._bits = np.concatenate([self._bits, more])
+        return np.array(found, np.int64)
+
+    def _new(self, atom: Atom) -> int:
+        number = self.ids[atom] = len(self.atoms)
+        self.atoms.append(atom)
+        ends = [self._numbers.setdefault(term, len(self._numbers)) for term in atom[1:]]
+        for term, end in zip(atom[1:], ends):
+            if end == len(self.individuals):
+                self.individuals.append(term)
+        self._ends.append((ends[0], ends[-1]))
+        self._said.setdefault(atom[0], []).append(number)
+        return number
+
+    def put(self, index: int, atoms: Iterable[Atom] | None) -> None:
+        """Snapshot ``index`` entails ``atoms`` besides what is static; None: it is inconsistent, and nothing is said of it."""
+        place = index % self.size
+        word, bit = place >> 6, np.uint64(1 << (place & 63))
+        self.version += 1
+        self.changed[word] = self.version
+        self._bits[:, word] &= ~bit
+        self.held.pop(place, None)
+        if atoms is None:
+            return
+        held = self.held[place] = self.numbers(atoms)
+        self._bits[held, word] |= bit
+        self._bits[self.static, word] |= bit
+        self._forget()
+
+    def entailed(self, index: int) -> Ints:
+        """The numbers of what a snapshot entails besides what is static; nothing if it is inconsistent."""
+        return self.held.get(index % self.size, np.empty(0, np.int64))
+
+    def stale(self, version: int) -> Ints:
+        """The words that changed after ``version``."""
+        return np.flatnonzero(self.changed > version)
+
+    def _forget(self) -> None:
+        """Numbers the atoms anew, without those that no snapshot has any more."""
+        if len(self.atoms) < _DEAD:
+            return
+        kept = self._bits[: len(self.atoms)].any(axis=1)
+        kept[self.static] = True
+        if 2 * int(kept.sum()) > len(kept) or len(kept) - int(kept.sum()) < _DEAD:
+            return
+        numbers = np.cumsum(kept) - 1
+        atoms, bits = self.atoms, self._bits[: len(kept)][kept]
+        self.static = numbers[self.static]
+        self.held = {place: numbers[held] for place, held in self.held.items()}
+        self.atoms, self.ids, self.individuals, self._numbers, self._ends = [], {}, [], {}, []
+        self._said, self._sorted = {}, {}
+        for number in np.flatnonzero(kept).tolist():
+            self._new(atoms[number])
+        self._bits = bits
+
+    # --- what is looked at ------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The classes and roles that something was said with."""
+        return sorted(self._said)
+
+    def of_class(self, name: str, words: Ints) -> Extension:
+        """The individuals of a class, in ``words``."""
+        numbers, near, _ = self._by(name, None)
+        return present(near, self._bits[numbers[:, None], words])
+
+    def of_role(self, name: str, inverse: bool, words: Ints) -> Edges:
+        """The edges of a role, from its objects if ``inverse``."""
+        numbers, near, far = self._by(name, inverse)
+        bits = self._bits[numbers[:, None], words]
+        some = bits.any(axis=1)
+        return Edges(near[some], far[some], bits[some])
+
+    def of_atom(self, atom: Atom) -> Bits:
+        """The snapshots of one ground atom, which is known."""
+        found: Bits = self._bits[self.ids[atom]]
+        return found
+
+    def _by(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
+        said = self._said.get(name, [])
+        known = self._sorted.get((name, inverse))
+        if known is None or known[0] != len(said):
+            numbers = np.array(said, np.int64)
+            ends = np.array([self._ends[i] for i in said], np.int64).reshape(-1, 2)
+            near, far = (ends[:, 1], ends[:, 0]) if inverse else (ends[:, 0], ends[:, 1])
+            order = np.argsort(near, kind="stable")
+            known = self._sorted[name, inverse] = (len(said), numbers[order], near[order], far[order])
+        return known[1:]
