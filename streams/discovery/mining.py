@@ -175,11 +175,11 @@ def _frequent(
     for atoms in range(1, limits.max_atoms + 1):
         for tree in level:
             below = [found[less][1] for less in smaller(tree) if atoms > 1]
-            entailed = theory.heads(tree)
             heads = sorted(set(below[0]).intersection(*below[1:]) if below else theory.classes)
             counts = counter.counts(tree)
             if counts.support < least:
                 continue
+            entailed = theory.heads(tree)
             counts = counter.counts(tree, [head for head in heads if head not in entailed])
             joint = popcount(counts.joint).sum(axis=1)
             found[tree] = counts, [h for h in heads if h not in entailed and joint[counts.heads[h]] >= least]
