@@ -161,6 +161,10 @@ class Facts:
             for i, term in enumerate(atom[1:], 1):
                 self._at.setdefault((atom[0], i, term), []).append(atom)
 
+    def members(self, name: str) -> frozenset[str]:
+        """The individuals of a class."""
+        return frozenset(atom[1] for atom in self._by.get(name, ()))
+
     def matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
         """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound term that has fewest."""
         known = [(i, term if term[0] != "?" else binding.get(term)) for i, term in enumerate(pattern[1:], 1)]

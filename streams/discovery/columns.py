@@ -120,7 +120,7 @@ class Columns:
         """Numbers the atoms anew, without those that no snapshot has any more."""
         if len(self.atoms) < _DEAD:
             return
-        kept = self._bits[: len(self.atoms)].any(axis=1)
+        kept: npt.NDArray[np.bool_] = np.asarray(self._bits[: len(self.atoms)].any(axis=1))
         kept[self.static] = True
         if 2 * int(kept.sum()) > len(kept) or len(kept) - int(kept.sum()) < _DEAD:
             return
@@ -135,6 +135,11 @@ class Columns:
         self._bits = bits
 
     # --- what is looked at ------------------------------------------------------------------------
+
+    def class_atoms(self) -> Ints:
+        """The numbers of assertions of classes that are not static."""
+        numbers = np.array([i for i, atom in enumerate(self.atoms) if len(atom) == 2], np.int64)
+        return numbers[~np.isin(numbers, self.static)]
 
     def names(self) -> list[str]:
         """The classes and roles that something was said with."""
@@ -152,10 +157,9 @@ class Columns:
         some = bits.any(axis=1)
         return Edges(near[some], far[some], bits[some])
 
-    def of_atom(self, atom: Atom) -> Bits:
-        """The snapshots of one ground atom, which is known."""
-        found: Bits = self._bits[self.ids[atom]]
-        return found
+    def of_numbers(self, numbers: Ints) -> Bits:
+        """The snapshots of some atoms."""
+        return self._bits[numbers]
 
     def _by(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
         said = self._said.get(name, [])

@@ -6,8 +6,8 @@ Source: SPEC 1. Where a model is found without a choice, what it says of named i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from abox_ops.entailment import Entailer, Premises
@@ -77,17 +77,13 @@ class Knowledge:
             for atom in atoms
         ]
 
-    def contradicts(self, assertions: Iterable[owl.Assertion]) -> Callable[[Atom], bool]:
-        """Whether T ∪ A ∪ ``assertions``, which is consistent, is no longer so with one more atom."""
-        rest = (*self.static, *assertions)
-        known: dict[Atom, bool] = {}
+    def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
+        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more."""
+        return self._all((*self.static, *assertions, *self.assertions(atoms))) is not None
 
-        def found(atom: Atom) -> bool:
-            if atom not in known:
-                known[atom] = self._all((*rest, *self.assertions([atom]))) is None
-            return known[atom]
-
-        return found
+    def with_axioms(self, axioms: Sequence[owl.Axiom]) -> Knowledge:
+        """With more in T."""
+        return Knowledge(replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)), self.static, self.classes, self.roles)
 
     # --- by one model -----------------------------------------------------------------------------
 

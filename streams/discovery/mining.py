@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.discovery.atomsets import Tree, nodes_of, size, smaller, width, with_branch, with_class
+from streams.discovery.atomsets import Tree, atoms_of, nodes_of, size, smaller, text_of, width, with_branch, with_class
 from streams.discovery.columns import Bits, Columns, popcount
 from streams.discovery.support import Support, meet
 from streams.discovery.theory import Theory
@@ -54,8 +54,8 @@ class Rule:
 
 @dataclass
 class Counts:
-    """Of one body, by word: in which snapshots it binds, how many pairs of snapshot and root there are; the same jointly with each
-    of some heads."""
+    """Of one body, by word: in which snapshots it binds, how many pairs of snapshot and root there are; the same jointly with
+    each of some heads."""
 
     version: int
     body: Bits
@@ -139,34 +139,59 @@ class Mined:
     """The rules of a window, those that T entails only counted. ``stopped``: there are more than the limit allows, or as many
     bodies."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] = ()
     by_tbox: int = 0
     stopped: bool = False
 
 
+@dataclass(frozen=True)
+class Bodies:
+    """Bodies with their counts, each of equivalent ones once, and the heads that they have often enough and not by T.
+    ``by_tbox``: the pairs that T entails, counted alone."""
+
+    heads: dict[Tree, tuple[Counts, Sequence[str]]]
+    by_tbox: int
+    stopped: bool
+
+
 def mine(counter: Counter, theory: Theory, limits: Limits, window: int) -> Mined:
     """The rules of the snapshots that ``counter`` looks at, ``window`` of them (inconsistent and missing ones included)."""
-    least = limits.least(window)
-    frequent, stopped = _frequent(counter, theory, limits, least)
-    keyed = (((counts.body.tobytes(), counts.pairs.tobytes(), theory.heads(tree)), tree) for tree, (counts, _) in frequent.items())
-    kept = theory.one_each(keyed)
-    rules, by_tbox = [], 0
-    for tree in kept:
-        counts, heads = frequent[tree]
-        by_tbox += sum(head in theory.heads(tree) for head in theory.classes)
-        for head in heads:
-            rule = counts.rule(tree, head)
-            if limits.is_confident(rule.support, rule.body_support):
-                rules.append(rule)
+    found = bodies(counter, theory, limits, limits.least(window), np.full(counter.columns.words, -1, np.int64).view(np.uint64))
+    rules = [
+        rule
+        for tree, (counts, heads) in found.heads.items()
+        for rule in (counts.rule(tree, head) for head in heads)
+        if limits.is_confident(rule.support, rule.body_support)
+    ]
     counter.forget()
-    return Mined(tuple(sorted(rules)[: limits.max_rules]), by_tbox, stopped or len(rules) > limits.max_rules)
+    return Mined(best(rules, limits.max_rules), found.by_tbox, found.stopped or len(rules) > limits.max_rules)
+
+
+def best(rules: Iterable[Rule], most: int) -> tuple[Rule, ...]:
+    """By confidence of bindings, support, text."""
+
+    def order(rule: Rule) -> tuple[float, int, str, str]:
+        return -rule.binding_support / rule.binding_body, -rule.support, text_of(atoms_of(rule.body)), rule.head
+
+    return tuple(sorted(rules, key=order)[:most])
+
+
+def bodies(counter: Counter, theory: Theory, limits: Limits, least: int, among: Bits) -> Bodies:
+    """The bodies that at least ``least`` of the snapshots ``among`` have."""
+    frequent, stopped = _frequent(counter, theory, limits, least, among)
+    keyed = (
+        ((counts.body.tobytes(), counts.pairs.tobytes(), theory.heads(tree)), tree) for tree, (counts, _) in frequent.items()
+    )
+    kept = theory.one_each(keyed)
+    by_tbox = sum(head in theory.heads(tree) for tree in kept for head in theory.classes)
+    return Bodies({tree: frequent[tree] for tree in kept}, by_tbox, stopped)
 
 
 def _frequent(
-    counter: Counter, theory: Theory, limits: Limits, least: int
+    counter: Counter, theory: Theory, limits: Limits, least: int, among: Bits
 ) -> tuple[dict[Tree, tuple[Counts, Sequence[str]]], bool]:
-    """The bodies that at least ``least`` snapshots have, none of whose atoms follows from the others, and of each the heads that so
-    many have jointly and T does not entail."""
+    """The bodies none of whose atoms follows from the others, and of each the heads that so many have jointly and T does not
+    entail."""
     found: dict[Tree, tuple[Counts, Sequence[str]]] = {}
     level = [Tree((name,)) for name in theory.classes]
     roles = [name for name in counter.columns.names() if name not in theory.vocabulary]
@@ -177,12 +202,12 @@ def _frequent(
             below = [found[less][1] for less in smaller(tree) if atoms > 1]
             heads = sorted(set(below[0]).intersection(*below[1:]) if below else theory.classes)
             counts = counter.counts(tree)
-            if counts.support < least:
+            if int(popcount(counts.body & among).sum()) < least:
                 continue
-            entailed = theory.heads(tree)
-            counts = counter.counts(tree, [head for head in heads if head not in entailed])
-            joint = popcount(counts.joint).sum(axis=1)
-            found[tree] = counts, [h for h in heads if h not in entailed and joint[counts.heads[h]] >= least]
+            heads = [head for head in heads if head not in theory.heads(tree)]
+            counts = counter.counts(tree, heads)
+            joint = popcount(counts.joint & among).sum(axis=1)
+            found[tree] = counts, [head for head in heads if joint[counts.heads[head]] >= least]
             if len(found) > 10 * limits.max_rules:
                 return found, True
         if atoms < limits.max_atoms:
@@ -190,7 +215,9 @@ def _frequent(
     return found, False
 
 
-def _larger(level: Sequence[Tree], found: dict[Tree, tuple[Counts, Sequence[str]]], theory: Theory, variables: int) -> Iterator[Tree]:
+def _larger(
+    level: Sequence[Tree], found: dict[Tree, tuple[Counts, Sequence[str]]], theory: Theory, variables: int
+) -> Iterator[Tree]:
     """The bodies with one atom more than those of ``level``, all of whose parts were ``found``."""
     classes = [tree.classes[0] for tree in found if size(tree) == 1 and tree.classes]
     roles = [tree.branches[0][:2] for tree in found if size(tree) == 1 and tree.branches]

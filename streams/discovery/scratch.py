@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from streams.discovery.atomsets import ROOT, Atom, Atoms, Facts, Tree, atoms_of, binds, with_branch, with_class, width
-from streams.discovery.mining import Limits, Mined, Rule
+from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, width, with_branch, with_class
+from streams.discovery.mining import Limits, Mined, Rule, best
 from streams.discovery.theory import Theory
 
 #: What each snapshot of a window entails, None where it is inconsistent.
@@ -46,31 +46,39 @@ def mine_window(window: Window, theory: Theory, limits: Limits) -> Mined:
         for head in theory.classes:
             both = _meet(extents[tree], classes.get(head, {}))
             n, d = _snapshots(both), _snapshots(extents[tree])
-            if n < least or not limits.is_confident(n, d):
-                continue
             if theory.entails(atoms_of(tree), ((head, ROOT),)):
                 by_tbox += 1
-            else:
+            elif n >= least and limits.is_confident(n, d):
                 rules.append(Rule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
-    return Mined(tuple(sorted(rules)[: limits.max_rules]), by_tbox, len(rules) > limits.max_rules)
+    return Mined(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
 
 
-def _columns(window: Window, names: frozenset[str]) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atoms, int]]]:
+def instances(rule: Rule, window: Mapping[int, Facts | None], most: int) -> list[tuple[int, dict[str, str]]]:
+    """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
+    found: list[tuple[int, dict[str, str]]] = []
+    atoms = (*atoms_of(rule.body), (rule.head, ROOT))
+    for index, facts in sorted(window.items()):
+        if len(found) < most and facts is not None:
+            found += [(index, dict(each)) for each in sorted(sorted(binding.items()) for binding in bindings(atoms, facts))]
+    return found[:most]
+
+
+def _columns(window: Window, names: frozenset[str]) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
     """The snapshots of each class and individual, and of each role and pair."""
     classes: dict[str, dict[str, int]] = {}
-    roles: dict[str, dict[Atoms, int]] = {}
+    roles: dict[str, dict[Atom, int]] = {}
     for i, facts in enumerate(window):
         for atom in facts.atoms if facts is not None else ():
             if len(atom) == 3:
                 pairs = roles.setdefault(atom[0], {})
-                pairs[atom[1:]] = pairs.get(atom[1:], 0) | 1 << i  # type: ignore[index]
+                pairs[atom[1:]] = pairs.get(atom[1:], 0) | 1 << i
             elif atom[0] in names:
                 members = classes.setdefault(atom[0], {})
                 members[atom[1]] = members.get(atom[1], 0) | 1 << i
     return classes, roles
 
 
-def _extent(tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atoms, int]]) -> Extent:
+def _extent(tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]) -> Extent:
     found: Extent | None = None
     for name in tree.classes:
         found = classes.get(name, {}) if found is None else _meet(found, classes.get(name, {}))

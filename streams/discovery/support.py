@@ -1,8 +1,8 @@
 """For whom a body holds, and when: joint bindings as semi-joins on bits.
 
-A body is an ELI concept over named individuals. Its extension is a set of individuals for each snapshot: an individual is in it if
-it belongs to the classes at the root and has, for each branch, a neighbour in the extension of what is below. Since the parts of a
-tree share nothing but the root, that is a joint binding of all variables (SPEC 3).
+A body is an ELI concept over named individuals. Its extension is a set of individuals for each snapshot: an individual is in it
+if it belongs to the classes at the root and has, for each branch, a neighbour in the extension of what is below. Since the parts
+of a tree share nothing but the root, that is a joint binding of all variables (SPEC 3).
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Support:
         return present(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
     def bindings(self, tree: Tree, bit: np.uint64) -> Iterator[Binding]:
-        """The bindings of a body in the snapshot of ``bit`` (of the one word that is looked at), in order of the texts of ?x0, ?x1,
-        …; there is no dead end, since each variable takes only what its own subtree holds of."""
+        """The bindings of a body in the snapshot of ``bit`` (of the one word that is looked at), in order of the texts of ?x0,
+        ?x1, …; there is no dead end, since each variable takes only what its own subtree holds of."""
         yield from self._bound([(tree, self._members(self.body(tree), bit))], bit, {})
 
     def _members(self, extension: Extension, bit: np.uint64) -> list[int]:

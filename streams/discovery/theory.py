@@ -34,7 +34,9 @@ class Theory:
         if self._classes is None:
             kept: list[str] = []
             for name in sorted(self.vocabulary):
-                if not any(self.entails(((name, ROOT),), ((k, ROOT),)) and self.entails(((k, ROOT),), ((name, ROOT),)) for k in kept):
+                if not any(
+                    self.entails(((name, ROOT),), ((k, ROOT),)) and self.entails(((k, ROOT),), ((name, ROOT),)) for k in kept
+                ):
                     kept.append(name)
             self._classes = tuple(kept)
         return self._classes
@@ -60,8 +62,8 @@ class Theory:
         return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
 
     def one_each(self, bodies: Iterable[tuple[object, Tree]]) -> set[Tree]:
-        """Of equivalent bodies the minimal spelling. Bodies with different keys are known not to be equivalent; each comes with all
-        its smaller spellings."""
+        """Of equivalent bodies the minimal spelling. Bodies with different keys are known not to be equivalent; each comes with
+        all its smaller spellings."""
         groups: dict[object, list[Tree]] = {}
         for key, tree in bodies:
             groups.setdefault(key, []).append(tree)

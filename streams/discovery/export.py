@@ -1,0 +1,95 @@
+"""Rules that nothing refutes, to be used elsewhere: as axioms of OWL, or as stream rules (ASP).
+
+They are checked together with T, A and each snapshot of the last window; what contradicts is left out, weakest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shiq import model as owl
+from shiq.functional import axiom_text
+from streams.discovery.atomsets import Tree, atoms_of, text_of
+from streams.discovery.entailing import Knowledge, iri
+from streams.discovery.report import Found, Report
+
+if TYPE_CHECKING:
+    from streams.discovery.miner import RuleMiner
+
+
+def concept(tree: Tree, knowledge: Knowledge) -> owl.ClassExpression:
+    """A body as an ELI concept."""
+    parts: list[owl.ClassExpression] = [knowledge.vocabulary[name] for name in tree.classes]
+    for role, inverse, below in tree.branches:
+        named = owl.ObjectProperty(iri(role))
+        filler = owl.THING if below == Tree() else concept(below, knowledge)
+        parts.append(owl.ObjectSomeValuesFrom(owl.ObjectInverseOf(named) if inverse else named, filler))
+    return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
+
+
+def axiom_of(found: Found, knowledge: Knowledge) -> owl.SubClassOf:
+    """A rule as an axiom."""
+    return owl.SubClassOf(concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head])
+
+
+def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str]]:
+    """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of those
+    that were left out for that."""
+    if report is None:
+        return [], []
+    rules = [each for each in report.found if isinstance(each, Found) and not each.rule_is_refuted]
+    windows, knowledge = miner.windows, miner.windows.knowledge
+    left_out: list[str] = []
+    snapshots = [
+        windows.snapshots.told.get(index, ())
+        for index in range(report.window[0], report.window[1] + 1)
+        if windows.snapshots.entailed(index) is not None
+    ]
+
+    def holds(some: Sequence[Found]) -> bool:
+        together = knowledge.with_axioms([axiom_of(each, knowledge) for each in some])
+        return together.is_consistent((), ()) and all(together.is_consistent(told, ()) for told in snapshots)
+
+    while rules and not holds(rules):
+        # The rules are in order of strength: the strongest that hold together stay.
+        low, high = 0, len(rules)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(rules[:middle]) else (low, middle)
+        weakest = rules.pop(low)
+        left_out.append(f"{text_of(atoms_of(weakest.rule.body))} => {weakest.rule.head}")
+    return rules, left_out
+
+
+def exported_text(miner: RuleMiner, report: Report | None, as_asp: bool) -> tuple[str, list[str]]:
+    """The document, and the rules that were left out of it."""
+    rules, left_out = kept(miner, report)
+    window = report.window if report is not None else (0, 0)
+    write = _asp if as_asp else _owl
+    return write(rules, miner.windows.knowledge, window), left_out
+
+
+def _owl(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) -> str:
+    lines = ["Ontology("]
+    for found in rules:
+        rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))
+        note = f"{rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases, {window[0]} to {window[1]}"
+        annotation = f'Annotation(<http://www.w3.org/2000/01/rdf-schema#comment> "{note}")'
+        lines.append(axiom.replace("SubClassOf(", f"SubClassOf({annotation} ", 1))
+    return "\n".join([*lines, ")", ""])
+
+
+def _asp(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) -> str:
+    lines = [f"% snapshots {window[0]} to {window[1]}"]
+    for found in rules:
+        rule = found.rule
+        lines.append(f"% {rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases")
+        body = ", ".join(_atom(atom) for atom in atoms_of(rule.body))
+        lines.append(f"{_atom((rule.head, '?x0'))} :- {body}.")
+    return "\n".join([*lines, ""])
+
+
+def _atom(atom: Sequence[str]) -> str:
+    """An atom of a stream rule: quoted by its text, variables in capitals."""
+    return f'"{iri(atom[0])}"({", ".join(term[1:].upper() for term in atom[1:])})'

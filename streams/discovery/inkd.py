@@ -1,0 +1,136 @@
+"""The approximating method of the source: A1, A2 and A3 as SPEC 2 corrects them, behind the gate.
+
+It carries rules from window to window. A rule that begins to hold is found if it holds of what arrives alone, or if its head or
+body was not there before; all others are missed (SPEC 2, "What A3 cannot find").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from streams.discovery.atomsets import Tree
+from streams.discovery.columns import Bits, popcount
+from streams.discovery.mining import Counter, Limits, Mined, Rule, best, bodies, mine
+from streams.discovery.theory import Theory
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺), ``kept_similarity`` Φ(S,Δ⁺)."""
+
+    similarity: Fraction | None
+    rarity: Fraction | None
+    kept_similarity: Fraction | None
+
+    def acts(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
+        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin and 1 - ϱ₁ > ϱmin; ``off``:
+        always. What has no basis stands in no way."""
+        if gate == "off":
+            return True
+        rarity = self.rarity if gate == "printed" or self.rarity is None else 1 - self.rarity
+        differs = self.similarity is None or self.similarity < max_similarity
+        return differs and (rarity is None or rarity > min_rarity)
+
+
+def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
+    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have body and head and ``body`` the
+    body. Always both: a snapshot with the body alone counts in d."""
+    return counts[0] + sign * joint, counts[1] + sign * body
+
+
+def a2(
+    counter: Counter, theory: Theory, limits: Limits, stayed: Bits, arrived: Bits, occurrences: Collection[int]
+) -> Iterable[tuple[Tree, str]]:
+    """A2: the rules with γ > γmin over S ∪ Δ⁺, bound in Δ⁺, of whose body and head one is not in S and the other so often as
+    ``occurrences`` (E) has it."""
+
+    def times(counts: Bits, among: Bits) -> int:
+        return int(popcount(counts & among).sum())
+
+    heads = {name: times(counter.counts(Tree((name,))).body, stayed) for name in theory.classes}
+    for tree, (counts, bound) in bodies(counter, theory, limits, 1, arrived).heads.items():
+        own = times(counts.body, stayed)
+        for head in bound:
+            if (own in occurrences and heads[head] == 0) or (heads[head] in occurrences and own == 0):
+                n, d = (times(bits, stayed | arrived) for bits in (counts.joint[counts.heads[head]], counts.body))
+                if limits.is_confident(n, d):
+                    yield tree, head
+
+
+@dataclass
+class Carried:
+    """The rules that are carried, with the counts of the window they belong to; what was last reported."""
+
+    rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
+    reported: Mined | None = None
+    #: Of each rule, in which snapshots it bound when it was last counted.
+    bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
+
+    def copy(self) -> Carried:
+        """The same, which may go on by itself."""
+        return Carried(dict(self.rules), self.reported, dict(self.bits))
+
+    def slide(
+        self,
+        counter: Counter,
+        theory: Theory,
+        limits: Limits,
+        window: int,
+        gate: Gate | None,
+        acts: bool,
+        stayed: Bits,
+        arrived: Bits,
+        occurrences: Collection[int],
+    ) -> Mined:
+        """A3: the rules of the next window. ``gate``: None for the first window, which is mined from scratch; ``acts``: what it
+        says."""
+        if self.reported is None or gate is None:
+            self.reported = mine(counter, theory, limits, window)
+            self._count(counter, [(rule.body, rule.head) for rule in self.reported.rules])
+            return self.reported
+        if not acts:
+            return self.reported
+        self._count(counter, list(self.rules))
+        more = set(a2(counter, theory, limits, stayed, arrived, occurrences)) if gate.kept_similarity else set()
+        came = int(popcount(arrived).sum())
+        found = bodies(counter, theory, limits, limits.least(came), arrived)
+        for tree, (counts, heads) in found.heads.items():
+            for head in heads:
+                n, d = (int(popcount(bits & arrived).sum()) for bits in (counts.joint[counts.heads[head]], counts.body))
+                if limits.is_confident(n, d):
+                    more.add((tree, head))
+        self._count(counter, sorted(more - self.rules.keys()))
+        self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
+        self.bits = {key: self.bits[key] for key in self.rules}
+        least = limits.least(window)
+        rules = [self._rule(counter, key) for key, (n, d) in self.rules.items() if n >= least and limits.is_confident(n, d)]
+        self.reported = Mined(best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules)
+        counter.forget()
+        return self.reported
+
+    def _count(self, counter: Counter, keys: Sequence[tuple[Tree, str]]) -> None:
+        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since is taken away, what came is put
+        to them (A1, composed)."""
+        nothing = np.zeros(counter.columns.words, np.uint64)
+        for key in keys:
+            tree, head = key
+            found = counter.counts(tree, [head])
+            joint, body = found.joint[found.heads[head]].copy(), found.body.copy()
+            old_joint, old_body = self.bits.get(key, (nothing, nothing))
+            counts = self.rules.get(key, (0, 0))
+            counts = a1(counts, _less(old_joint, joint), _less(old_body, body), -1)
+            counts = a1(counts, _less(joint, old_joint), _less(body, old_body), 1)
+            self.rules[key], self.bits[key] = counts, (joint, body)
+
+    def _rule(self, counter: Counter, key: tuple[Tree, str]) -> Rule:
+        counts = counter.counts(key[0], [key[1]])
+        return counts.rule(*key)
+
+
+def _less(bits: Bits, others: Bits) -> int:
+    """How many snapshots ``bits`` have and ``others`` have not."""
+    return int(popcount(bits & ~others).sum())

@@ -1,0 +1,146 @@
+"""Rules learnt from an ontology stream, window after window.
+
+>>> from shiq.model import Class, ClassAssertion, SubClassOf, TBox
+>>> from shiq.abox import abox_of
+>>> jam, slow, late = Class("urn:Jam"), Class("urn:Slow"), Class("urn:Late")
+>>> miner = RuleMiner(TBox((SubClassOf(jam, slow), SubClassOf(late, slow))), window=2, max_atoms=1)
+>>> both = abox_of([ClassAssertion(jam, "urn:a"), ClassAssertion(late, "urn:a")])
+>>> miner.partial_fit(0, [both]) is None
+True
+>>> for rule in miner.partial_fit(1, [both]).to_dict()["rules"]:
+...     print(rule["body"], rule["head"], rule["support"], rule["body_support"])
+[['<urn:Jam>', '?x0']] [['<urn:Late>', '?x0']] 2 2
+[['<urn:Late>', '?x0']] [['<urn:Jam>', '?x0']] 2 2
+[['<urn:Slow>', '?x0']] [['<urn:Jam>', '?x0']] 2 2
+[['<urn:Slow>', '?x0']] [['<urn:Late>', '?x0']] 2 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from shiq import model as owl
+from shiq.errors import UsageError
+from shiq.rdf import read_assertions
+from shiq.verdict import Leftover
+from streams.discovery.ontology import Ontology, open_ontology
+from streams.discovery.report import Report
+from streams.discovery.settings import Settings
+from streams.discovery.windows import Windows
+
+if TYPE_CHECKING:
+    from streams.discovery.stream import Discovery
+
+
+class RuleMiner:
+    """What goes with what in the last ``window`` snapshots; the options are those of `shiq stream discover`."""
+
+    def __init__(
+        self,
+        tbox: Any,
+        *,
+        window: int,
+        static: Any = None,
+        vocabulary: Any = None,
+        rules: Any = None,
+        eps: Collection[int] | str | None = None,
+        step: int = 1,
+        allow: Collection[str] = (),
+        catalog: str | PathLike[str] | None = None,
+        **options: Any,
+    ) -> None:
+        ontology = tbox if isinstance(tbox, Ontology) else open_ontology(tbox, static, vocabulary, catalog)
+        self.ontology, self.step, self.allow = ontology, step, tuple(allow)
+        self.settings = _settings(window, rules, eps, ontology, options)
+        self.windows = Windows(ontology, self.settings)
+        self.leftovers: list[Leftover] = list(ontology.leftovers)
+
+    def run(self, sources: Sequence[Any]) -> Iterator[Report]:
+        """The report of each full window, first to last over all of ``sources`` (as `--source`)."""
+        from streams.front.run import started
+        from streams.front.sources import open_source
+
+        opened = [open_source(str(source)) for source in ([sources] if isinstance(sources, str | PathLike) else sources)]
+        with started(opened, {}) as run:
+            system = self.system()
+            time = system.ordered(opened)
+            for record in run.input.read(False, time):
+                if record is not None:
+                    system.take(record)
+                    yield from system.due()
+            yield from system.last()
+        self.leftovers += system.leftovers()
+
+    def system(self, **more: Any) -> Discovery:
+        """What takes the records of a stream for this miner."""
+        from streams.discovery.stream import Discovery
+
+        return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
+
+    def partial_fit(self, index: int, sources: Any) -> Report | None:
+        """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions` takes it; empty: an empty
+        snapshot).
+
+        The report of the window that ends with the newest index, if it is full and due; of an older index that of the newest
+        window again; else None. Unseen snapshots are empty.
+        """
+        given = list(sources) if isinstance(sources, list | tuple) else [sources]
+        assertions: Iterable[owl.Assertion] = ()
+        if given:
+            ontology = self.ontology
+            reading = read_assertions(given, ontology.signature, axioms=ontology.tbox.axioms)
+            self.leftovers += reading.leftovers
+            assertions = reading.abox
+        newest = self.windows.newest
+        self.windows.put(index, assertions)
+        if newest is not None and index < newest:
+            end = self.windows.last_end()
+        else:
+            end = index if self.windows.is_end(index) else None
+        return None if end is None else self.windows.report(end)
+
+    def merge(self, other: RuleMiner) -> RuleMiner:
+        """A miner over the snapshots of both, which have none in common, as if it had seen them all."""
+        if self.settings != other.settings or self.ontology.fingerprint != other.ontology.fingerprint:
+            raise UsageError("miners with different settings are not merged", "Give both the same ontology and options.")
+        if self.settings.method == "inkd":
+            raise UsageError("what inkd carries depends on the way there", "Merge miners whose method is exact or scratch.")
+        merged = self._fresh()
+        merged.windows.snapshots.unite(self.windows.snapshots, other.windows.snapshots)
+        merged.windows.reach(self.windows, other.windows)
+        merged.leftovers = [*self.leftovers, *(x for x in other.leftovers if x not in self.leftovers)]
+        return merged
+
+    def save(self, directory: str | PathLike[str]) -> None:
+        """Writes all that it knows to a directory."""
+        from streams.discovery.saved import save
+
+        save(self, directory)
+
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> RuleMiner:
+        """The miner that `save` wrote. Raises: OperationalError."""
+        from streams.discovery.saved import load
+
+        return load(directory)
+
+    def _fresh(self) -> RuleMiner:
+        """Of the same settings, without snapshots."""
+        found = object.__new__(RuleMiner)
+        found.ontology, found.step, found.allow, found.settings = self.ontology, self.step, self.allow, self.settings
+        found.windows, found.leftovers = Windows(self.ontology, self.settings), list(self.ontology.leftovers)
+        return found
+
+
+def _settings(window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]) -> Settings:
+    from streams.discovery.settings import eps_of, tracked_of
+
+    if isinstance(eps, str):
+        eps = eps_of(eps)
+    tracked = tracked_of(rules, ontology.spellings, ontology.roles) if rules is not None else ()
+    try:
+        return Settings(window, rules=tracked, eps=frozenset(eps or ()), **options)
+    except TypeError as error:
+        raise UsageError(f"RuleMiner: {error}", "See `shiq stream discover --help`.") from None

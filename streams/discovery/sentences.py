@@ -1,0 +1,120 @@
+"""Rules as sentences, with the labels of the ontology."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streams.discovery.settings import Settings
+    from streams.discovery.stream import Mining
+
+_IRI = re.compile(r"<([^<>]+)>")
+_SOME = re.compile(r"ObjectSomeValuesFrom\((\S+) (.*)\)")
+_AND = re.compile(r"ObjectIntersectionOf\((.*)\)")
+_LETTERS = ("one", "a second", "a third", "a fourth", "a fifth", "a sixth")
+
+
+def called(text: str, labels: Mapping[str, str]) -> str:
+    """A term as a person says it: its label, else the end of its IRI, in words."""
+    found = _IRI.fullmatch(text)
+    if found is None:
+        return text
+    iri = found[1]
+    return labels.get(iri) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.split(r"[#/:]", iri.rstrip("#/:"))[-1]).lower()
+
+
+def class_text(text: str, labels: Mapping[str, str]) -> str:
+    """A class expression in words."""
+    some = _SOME.fullmatch(text)
+    if some is not None:
+        return f"something that {called(some[1], labels)} {_article(class_text(some[2], labels))}"
+    both = _AND.fullmatch(text)
+    if both is not None:
+        return " and ".join(class_text(part, labels) for part in _parts(both[1]))
+    return called(text, labels)
+
+
+def _parts(text: str) -> list[str]:
+    found, depth, begun = [], 0, 0
+    for i, letter in enumerate(f"{text} "):
+        depth += (letter == "(") - (letter == ")")
+        if letter == " " and not depth and i > begun:
+            found.append(text[begun:i])
+            begun = i + 1
+    return found
+
+
+def _article(noun: str) -> str:
+    if noun.startswith(("something", "one ")):
+        return noun
+    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+
+
+def sentence(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """A rule of the JSON as one sentence, with its counts and an instance."""
+    body = f"Whenever {_atoms(rule['body'], labels)}, {_atoms(rule['head'], labels)}"
+    share = f"{100 * rule['binding_support'] / rule['binding_body']:.0f} % of {rule['binding_body']:,} cases"
+    more = f"in {rule['support']:,} of {rule['body_support']:,} snapshots"
+    refuted = f", refuted in {rule['refuted']:,}" if rule["refuted"] else ""
+    return f"{body}: {share}, {more}{refuted}{_instance(rule, labels)}."
+
+
+def _atoms(atoms: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str:
+    """Atoms in words: what each term is, then how they hang together."""
+    nouns: dict[str, list[str]] = {}
+    for atom in atoms:
+        for term in atom[1:]:
+            nouns.setdefault(term, [])
+        if len(atom) == 2:
+            nouns[atom[1]].append(class_text(atom[0], labels))
+    told = [f"{_name(term, labels)} is {' and '.join(map(_article, said))}" for term, said in nouns.items() if said]
+    links = [f"{_name(atom[1], labels)} {called(atom[0], labels)} {_name(atom[2], labels)}" for atom in atoms if len(atom) == 3]
+    return " and ".join([*links, *told])
+
+
+def _name(term: str, labels: Mapping[str, str]) -> str:
+    if term.startswith("?x") and term[2:].isdigit():
+        number = int(term[2:])
+        return "x" if number == 0 else "yzuvw"[number - 1] if number < 6 else term[1:]
+    return called(term, labels)
+
+
+def _instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    if not rule["instances"]:
+        return ""
+    first = rule["instances"][0]
+    bound = [f"{_name(name, labels)} = {called(value, labels)}" for name, value in first.items() if name != "snapshot"]
+    return f", e.g. {', '.join(bound)} at {first['snapshot']}" if bound else f", e.g. at {first['snapshot']}"
+
+
+def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
+    """rules.md: the rules of the last window, best first, and how the windows changed."""
+    lines = ["# Rules", ""]
+    if not result.windows:
+        return "\n".join([*lines, f"No window of {settings.window:,} snapshots is full.", ""])
+    last = result.windows[-1]
+    lines += [
+        f"Snapshots {last['window'][0]} to {last['window'][1]}: {len(last['rules']):,} rules hold in at least "
+        f"{100 * settings.min_support:g} % of the snapshots, and in more than {100 * settings.min_confidence:g} % of those that have "
+        "their conditions. Best first, by the share of cases; a case is a snapshot and an individual.",
+        "",
+        *(f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(last["rules"], 1)),
+        "",
+        "## Windows",
+        "",
+        "| snapshots | rules | new | obsolete | invariant | similarity |",
+        "|---|---|---|---|---|---|",
+    ]
+    for window in result.windows:
+        changes = window["changes"] or {}
+        similar = "" if window["similarity"] is None else f"{window['similarity']:.2f}"
+        cells = [f"{window['window'][0]} to {window['window'][1]}", f"{len(window['rules']):,}"]
+        cells += [f"{changes[name]:,}" if name in changes else "" for name in ("new", "obsolete", "invariant")]
+        lines.append(f"| {' | '.join([*cells, similar])} |")
+    return "\n".join([*lines, ""])
+
+
+def _safe(text: str) -> str:
+    return text.replace("<", "&lt;").replace("|", "\\|")

@@ -1,0 +1,269 @@
+"""The windows of a stream: which are due, and what is found in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.errors import InputError
+from streams.discovery import ground, scratch
+from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, tree_of, with_class
+from streams.discovery.columns import Bits, Columns, popcount
+from streams.discovery.inkd import Carried, Gate
+from streams.discovery.measures import counts, rarity
+from streams.discovery.mining import Counter, Mined, Rule, mine
+from streams.discovery.ontology import Ontology
+from streams.discovery.refutation import refuted
+from streams.discovery.report import Found, GroundFound, Report, number
+from streams.discovery.settings import Settings, Tracked
+from streams.discovery.snapshots import Snapshots
+from streams.discovery.support import Support
+from streams.discovery.theory import Theory
+
+
+class Windows:
+    """Snapshots are put in any order; a window is reported when it is asked for. ``first``, ``newest``: of the indices seen."""
+
+    def __init__(self, ontology: Ontology, settings: Settings) -> None:
+        self.settings, self.knowledge = settings, ontology.knowledge()
+        self.snapshots = Snapshots(self.knowledge)
+        self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
+        self.first: int | None = None
+        self.newest: int | None = None
+        self.carried: dict[int, Carried] = {}
+        self.seconds = dict.fromkeys(("reading", "entailing", "counting", "mining"), 0.0)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.columns = Columns(self.settings.window)
+        self.columns.begin(self.knowledge.base or ())
+        self.counter = Counter(self.columns)
+        self._placed: dict[int, tuple[int, int]] = {}
+        self._tracked: dict[int, tuple[int, list[tuple[bool, bool]]]] = {}
+
+    def put(self, index: int, assertions: Iterable[owl.Assertion]) -> None:
+        """Unites a snapshot with ``assertions``."""
+        self.first = index if self.first is None else min(self.first, index)
+        self.newest = index if self.newest is None else max(self.newest, index)
+        self.snapshots.put(index, assertions)
+
+    def is_end(self, index: int) -> bool:
+        """Whether a full window that is due ends there."""
+        past = -1 if self.first is None else index - self.first + 1 - self.settings.window
+        return past >= 0 and past % self.settings.slide == 0
+
+    def last_end(self) -> int | None:
+        """Where the newest window ends."""
+        if self.first is None or self.newest is None or self.newest - self.first + 1 < self.settings.window:
+            return None
+        return self.newest - (self.newest - self.first + 1 - self.settings.window) % self.settings.slide
+
+    def reach(self, *others: Windows) -> None:
+        """Knows the same indices as ``others``."""
+        self.first = min((other.first for other in others if other.first is not None), default=None)
+        self.newest = max((other.newest for other in others if other.newest is not None), default=None)
+
+    # --- one window -------------------------------------------------------------------------------
+
+    def report(self, end: int) -> Report:
+        """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is inconsistent."""
+        if self.knowledge.base is None:
+            raise InputError("the TBox and the static assertions contradict each other", "`shiq certify` says why.")
+        settings, snapshots = self.settings, self.snapshots
+        size, slide = settings.window, settings.slide
+        window, before = range(end - size + 1, end + 1), range(end - size + 1 - slide, end + 1 - slide)
+        if settings.method == "scratch":
+            snapshots.again(window)
+            self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
+        with self._timed("entailing"):
+            inconsistent = tuple(index for index in window if snapshots.entailed(index) is None)
+            has_before = self.first is not None and before[0] >= self.first
+            compared = snapshots.changes(before, window) if has_before else None
+            gate = self._gate(before, window) if has_before and settings.method == "inkd" else None
+        with self._timed("counting"):
+            self._place(window)
+            by_count = self._by_count(window)
+            tracked = [self._count(rule, window) for rule in settings.rules]
+        with self._timed("mining"):
+            found, by_tbox, stopped, acted = self._mine(window, gate)
+        report = Report(
+            (window[0], window[-1]),
+            inconsistent,
+            tuple(index for index in window if index not in snapshots.told),
+            compared[0] if compared else None,
+            compared[1] if compared else "union",
+            by_count,
+            acted,
+            tracked,
+            found,
+            by_tbox,
+            stopped,
+            self.seconds,
+        )
+        self.seconds = dict.fromkeys(self.seconds, 0.0)
+        snapshots.forget(end + 1 - size - 2 * slide)
+        return report
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        begun = perf_counter()
+        yield
+        self.seconds[what] += perf_counter() - begun
+
+    def _gate(self, before: range, window: range) -> Gate:
+        slide = self.settings.slide
+        left, stayed, arrived = before[:slide], window[: len(window) - slide], window[len(window) - slide :]
+        changes = self.snapshots.changes
+        return Gate(
+            changes(left, arrived)[0].similarity, rarity(self.snapshots.each(arrived), 1), changes(stayed, arrived)[0].similarity
+        )
+
+    def _place(self, window: range) -> None:
+        """Puts the snapshots of a window into the columns, those that are not there yet, or have changed."""
+        for index in window:
+            state = (index, self.snapshots.version.get(index, 0))
+            if self._placed.get(index % self.columns.size) != state:
+                self.columns.put(index, self.snapshots.entailed(index))
+                self._placed[index % self.columns.size] = state
+
+    def _by_count(self, window: range) -> dict[int, int]:
+        if self.settings.method == "scratch":
+            return counts(self.snapshots.each(window))
+        columns = self.columns
+        numbers = columns.class_atoms()
+        times = popcount(columns.of_numbers(numbers)).sum(axis=1)
+        return {e: n for e, n in enumerate(np.bincount(times).tolist()) if e and n}
+
+    def _mask(self, indices: Iterable[int]) -> Bits:
+        mask = np.zeros(self.columns.words, np.uint64)
+        for index in indices:
+            place = index % self.columns.size
+            mask[place >> 6] |= np.uint64(1 << (place & 63))
+        return mask
+
+    # --- rules that are counted whatever their counts are ----------------------------------------
+
+    def _count(self, rule: Tracked, window: range) -> tuple[int, int]:
+        """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
+        whole = (*rule.body, *rule.head)
+        if self.settings.method != "scratch":
+            trees = [_as_tree(atoms) for atoms in (whole, rule.body)]
+            if None not in trees:
+                n, d = (self.counter.counts(tree).support for tree in trees if tree is not None)
+                return n, d
+        n = d = 0
+        for index in self.snapshots.consistent(window):
+            facts = self._facts(index, frozenset(atom[0] for atom in whole))
+            n, d = n + binds(whole, facts), d + binds(rule.body, facts)
+        return n, d
+
+    def _facts(self, index: int, names: frozenset[str] | None = None) -> Facts:
+        """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that matter."""
+        atoms = (*(self.knowledge.base or ()), *(self.snapshots.entailed(index) or ()))
+        return Facts(atom for atom in atoms if names is None or atom[0] in names)
+
+    # --- mining -----------------------------------------------------------------------------------
+
+    def _mine(self, window: range, gate: Gate | None) -> tuple[Sequence[Found | GroundFound], int, bool, Any]:
+        settings, theory, limits = self.settings, self.theory, self.settings.limits
+        if settings.language == "ground":
+            mined = ground.mine_ground(self.columns, theory, limits, len(window))
+            return (
+                [GroundFound(rule, self._held(rule.places, window), len(window)) for rule in mined.rules],
+                mined.by_tbox,
+            )
+            mined.stopped, None
+        if settings.method == "scratch":
+            facts = {index: None if self.snapshots.entailed(index) is None else self._facts(index) for index in window}
+            found = scratch.mine_window(list(facts.values()), theory, limits)
+            shown = [(rule, scratch.instances(rule, facts, settings.instances)) for rule in found.rules]
+            return self._told(found, shown, window), found.by_tbox, found.stopped, None
+        acted = None
+        if settings.method == "exact":
+            found = mine(self.counter, theory, limits, len(window))
+        else:
+            found, acted = self._carry(window, gate)
+        shown = [(rule, self._instances(rule, window)) for rule in found.rules]
+        return self._told(found, shown, window), found.by_tbox, found.stopped, acted
+
+    def _carry(self, window: range, gate: Gate | None) -> tuple[Mined, dict[str, Any] | None]:
+        """A3, from what was carried to the window before; of a window that was reported already, again from there."""
+        settings, end = self.settings, window[-1]
+        older = max((at for at in self.carried if at < end), default=None)
+        carried = Carried() if older is None else self.carried[older].copy()
+        acts = gate is not None and gate.acts(settings.gate, _share(settings.max_similarity), _share(settings.min_rarity))
+        masks = self._mask(window[: len(window) - settings.slide]), self._mask(window[len(window) - settings.slide :])
+        found = carried.slide(self.counter, self.theory, settings.limits, len(window), gate, acts, *masks, settings.occurrences)
+        self.carried = {at: self.carried[at] for at in (older,) if at is not None} | {end: carried}
+        if gate is None:
+            return found, None
+        return found, {
+            "similarity": number(gate.similarity),
+            "rarity": number(gate.rarity),
+            "kept_similarity": number(gate.kept_similarity),
+            "acted": acts,
+        }
+
+    def _told(self, mined: Mined, shown: Sequence[tuple[Rule, list[tuple[int, dict[str, str]]]]], window: range) -> list[Found]:
+        lifts: dict[str, int] = {}
+        for rule in mined.rules:
+            if rule.head not in lifts:
+                lifts[rule.head] = self.counter.counts(Tree((rule.head,))).support
+        against = self._refuted(mined.rules, window) if self.settings.refute else [None] * len(mined.rules)
+        return [
+            Found(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
+            for i, (rule, instances) in enumerate(shown)
+        ]
+
+    def _instances(self, rule: Rule, window: range) -> list[tuple[int, dict[str, str]]]:
+        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
+        most = self.settings.instances
+        counted = self.counter.counts(rule.body, [rule.head])
+        joint, whole = counted.joint[counted.heads[rule.head]], with_class(rule.body, 0, rule.head)
+        found: list[tuple[int, dict[str, str]]] = []
+        for index in window:
+            place = index % self.columns.size
+            word, bit = place >> 6, np.uint64(1 << (place & 63))
+            if len(found) >= most:
+                break
+            if joint[word] & bit:
+                each = self._support(word).bindings(whole, bit)
+                found += [(index, binding) for binding, _ in zip(each, range(most - len(found)))]
+        return found
+
+    def _held(self, places: Bits, window: range) -> list[int]:
+        """The first snapshots of some bits."""
+        held = (index for index in window if (places & self._mask([index])).any())
+        return [index for index, _ in zip(held, range(self.settings.instances))]
+
+    def _support(self, word: int) -> Support:
+        return self.counter.support(np.array([word]))
+
+    def _refuted(self, rules: Sequence[Rule], window: range) -> list[int]:
+        def members(index: int) -> Callable[[Rule], Iterable[str]]:
+            facts = self._facts(index)
+            return lambda rule: sorted(
+                {binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head)
+            )
+
+        def consistent(index: int) -> Callable[[Sequence[Atom]], bool]:
+            told = self.snapshots.told.get(index, ())
+            return lambda atoms: self.knowledge.is_consistent(told, atoms)
+
+        return refuted(rules, ((members(index), consistent(index)) for index in self.snapshots.consistent(window)))
+
+
+def _share(value: float) -> Fraction:
+    return Fraction(str(value))
+
+
+def _as_tree(atoms: Sequence[Atom]) -> Tree | None:
+    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
+    root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
+    return None if root is None else tree_of(atoms, root)
