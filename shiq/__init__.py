@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shiq.result import Result
     from shiq.verdict import KINDS, Leftover, Verdict
     from streams.consistency import check_stream
+    from streams.discovery import RuleMiner
     from streams.enrichment import open_enricher
 
     __version__: str
@@ -34,6 +35,7 @@ __all__ = [
     "OperationalError",
     "ReasonerError",
     "Result",
+    "RuleMiner",
     "ShiqError",
     "StoreError",
     "TBox",
@@ -56,6 +58,7 @@ _HOMES = {
     "shiq.result": ("Result",),
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
     "streams.consistency": ("check_stream",),
+    "streams.discovery": ("RuleMiner",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

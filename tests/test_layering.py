@@ -56,6 +56,7 @@ ROOMS = (
     "streams.front",
     "streams.consistency",
     "streams.enrichment",
+    "streams.discovery",
     "streams.rules",
     "jobs.repair",
     "jobs.spark",

@@ -78,7 +78,12 @@ class Delivery:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         rows = [(index, atom) for index, atoms in sorted(self._entailed.items()) for atom in atoms]
-        pq.write_table(pa.table({"snapshot": pa.array([i for i, _ in rows], pa.int64()), "atom": pa.array([a for _, a in rows], pa.string())}), file)
+        pq.write_table(
+            pa.table(
+                {"snapshot": pa.array([i for i, _ in rows], pa.int64()), "atom": pa.array([a for _, a in rows], pa.string())}
+            ),
+            file,
+        )
 
     def _write_folder(self, folder: Path, result: Mining) -> None:
         import pyarrow as pa
@@ -90,7 +95,9 @@ class Delivery:
         names = sorted({name for row in flat for name in row})
         pq.write_table(pa.table({name: [row.get(name) for row in flat] for name in names}), folder / "windows.parquet")
         tables = [
-            rules_table(window["rules"]).append_column("window", pa.array([window["window"]] * len(window["rules"]), pa.list_(pa.int64())))
+            rules_table(window["rules"]).append_column(
+                "window", pa.array([window["window"]] * len(window["rules"]), pa.list_(pa.int64()))
+            )
             for window in result.windows
         ]
         whole = pa.concat_tables(tables, promote_options="permissive") if tables else rules_table([])
@@ -102,4 +109,8 @@ def _flat(value: Any) -> Any:
     """A value as a table takes it: counts by number, and rules that are counted, as JSON."""
     import json
 
-    return json.dumps(value) if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value)) else value
+    return (
+        json.dumps(value)
+        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value))
+        else value
+    )

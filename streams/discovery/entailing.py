@@ -6,7 +6,7 @@ Source: SPEC 1. Where a model is found without a choice, what it says of named i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from shiq.roles import Role
 from shiq.verdict import Verdict
 from simplify import simplify
 from streams.discovery.atomsets import Atom, Atoms
+from streams.discovery.horn import Left
 
 _NAMED = "urn:discovery:v"
 _STEPS = 50_000
@@ -91,14 +92,21 @@ class Knowledge:
     def _tables(self) -> tuple[Tables, dict[int, str]]:
         names = {f"{_NAMED}:{i}": text for i, text in enumerate(self.vocabulary)}
         defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in zip(names, self.classes)]
-        clauses = simplify(self.tbox, defined).clauses
+        defined += [owl.SubClassOf(name, c) for c, name in self._asserted.items()]
+        clauses = simplify(owl.TBox(tuple(Left().rewritten((*self.tbox.axioms, *defined))), self.tbox.signature)).clauses
         ids = clauses.atom_ids
         return Tables(clauses), {ids[name]: text for name, text in names.items() if name in ids}
+
+    @cached_property
+    def _asserted(self) -> dict[owl.ClassExpression, owl.Class]:
+        """Names for the classes of V that have none, to assert them by."""
+        complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
+        return {c: owl.Class(f"{_NAMED}:asserted:{i}") for i, c in enumerate(complex_)}
 
     def _all(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
         assertions = list(assertions)
         tables, names = self._tables
-        module = _module(tables, assertions)
+        module = _module(tables, assertions, self._asserted)
         if module is not None:
             individuals, whole = module
             outcome = decide(tables, whole, _STEPS + 200 * len(individuals), None)
@@ -156,13 +164,17 @@ class Knowledge:
         return frozenset({*types, *((term(role), term(a), term(b)) for role, a, b in found.pairs)})
 
 
-def _module(tables: Tables, assertions: Iterable[owl.Assertion]) -> tuple[dict[str, int], Module] | None:
+def _module(
+    tables: Tables, assertions: Iterable[owl.Assertion], names: Mapping[owl.ClassExpression, owl.Class]
+) -> tuple[dict[str, int], Module] | None:
     """``assertions`` as one module; None where some are no names and roles."""
     nodes: dict[str, int] = {}
     positive: dict[int, int] = {}
     edges = []
     ids = tables.tbox.atom_ids
     for assertion in assertions:
+        if isinstance(assertion, owl.ClassAssertion) and assertion.expression in names:
+            assertion = owl.ClassAssertion(names[assertion.expression], assertion.individual)
         match assertion:
             case owl.ClassAssertion(owl.Class(name), individual):
                 x = nodes.setdefault(individual, len(nodes))

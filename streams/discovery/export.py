@@ -34,8 +34,8 @@ def axiom_of(found: Found, knowledge: Knowledge) -> owl.SubClassOf:
 
 
 def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str]]:
-    """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of those
-    that were left out for that."""
+    """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of
+    those that were left out for that."""
     if report is None:
         return [], []
     rules = [each for each in report.found if isinstance(each, Found) and not each.rule_is_refuted]
@@ -74,7 +74,8 @@ def _owl(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) 
     lines = ["Ontology("]
     for found in rules:
         rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))
-        note = f"{rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases, {window[0]} to {window[1]}"
+        cases = f"{rule.binding_support} of {rule.binding_body} cases"
+        note = f"{rule.support} of {rule.body_support} snapshots, {cases}, {window[0]} to {window[1]}"
         annotation = f'Annotation(<http://www.w3.org/2000/01/rdf-schema#comment> "{note}")'
         lines.append(axiom.replace("SubClassOf(", f"SubClassOf({annotation} ", 1))
     return "\n".join([*lines, ")", ""])

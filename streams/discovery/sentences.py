@@ -95,10 +95,11 @@ def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
     if not result.windows:
         return "\n".join([*lines, f"No window of {settings.window:,} snapshots is full.", ""])
     last = result.windows[-1]
+    support, confidence = 100 * settings.min_support, 100 * settings.min_confidence
     lines += [
-        f"Snapshots {last['window'][0]} to {last['window'][1]}: {len(last['rules']):,} rules hold in at least "
-        f"{100 * settings.min_support:g} % of the snapshots, and in more than {100 * settings.min_confidence:g} % of those that have "
-        "their conditions. Best first, by the share of cases; a case is a snapshot and an individual.",
+        f"Snapshots {last['window'][0]} to {last['window'][1]}: {len(last['rules']):,} rules hold in at least {support:g} % of "
+        f"the snapshots, and in more than {confidence:g} % of those that have their conditions. Best first, by the share of "
+        "cases; a case is a snapshot and an individual.",
         "",
         *(f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(last["rules"], 1)),
         "",

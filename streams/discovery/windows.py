@@ -174,11 +174,9 @@ class Windows:
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
             mined = ground.mine_ground(self.columns, theory, limits, len(window))
-            return (
-                [GroundFound(rule, self._held(rule.places, window), len(window)) for rule in mined.rules],
-                mined.by_tbox,
-            )
-            mined.stopped, None
+            shown_ground = [GroundFound(rule, self._held(rule.places, window), len(window)) for rule in mined.rules]
+            return shown_ground, mined.by_tbox, mined.stopped, None
+
         if settings.method == "scratch":
             facts = {index: None if self.snapshots.entailed(index) is None else self._facts(index) for index in window}
             found = scratch.mine_window(list(facts.values()), theory, limits)

@@ -10,6 +10,7 @@ from jobs.commands.options import Commands
 COMMANDS = {
     "plan": "jobs.commands.stream.plan",
     "consistency": "jobs.commands.stream.consistency",
+    "discover": "jobs.commands.stream.discover",
     "enrich": "jobs.commands.stream.enrich",
 }
 
@@ -22,4 +23,5 @@ def stream() -> None:
     Which individuals contradict the ontology, and from when to when?  shiq stream consistency
     How is it watched, at which cost, and what is left out?            shiq stream plan
     Which types follow of each event?                                  shiq stream enrich
+    What goes with what, as rules, right now?                          shiq stream discover
     """

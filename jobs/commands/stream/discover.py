@@ -34,7 +34,7 @@ _SHARE = click.FloatRange(0, 1)
 @click.option("--instances", type=click.IntRange(min=0), default=5, show_default=True, help="How many of a rule are shown.")
 @click.option("--refute", is_flag=True, help="Count the snapshots that contradict a rule.")
 @click.option("--eps", metavar="N,…", help="For inkd: how often what was there already was there, as 1,2,4-9.")
-@click.option("--gate", type=Nearest(list(GATES)), default="printed", show_default=True, help="For inkd: when a slide is worth it.")
+@click.option("--gate", type=Nearest(list(GATES)), default="printed", show_default=True, help="For inkd: which slides count.")
 @click.option("--min-rarity", type=_SHARE, default=0.0, show_default=True, help="For the gate.")
 @click.option("--max-similarity", type=_SHARE, default=0.6, show_default=True, help="For the gate.")
 @click.option("--max-rules", type=click.IntRange(min=1), default=100_000, show_default=True)
@@ -62,8 +62,8 @@ def discover(
     shiq stream discover --tbox city.ofn --static roads.nt.gz --source buses.jsonl.gz --source events.jsonl.gz \\
         --window 1000 --slide 333 --json rules.json --report report/
 
-    Exit codes: 0 all well; 1 a snapshot contradicts the ontology (it is named and left out); 3 something was not interpreted, or a
-    limit stopped it; 2; 4.
+    Exit codes: 0 all well; 1 a snapshot contradicts the ontology (it is named and left out); 3 something was not interpreted,
+    or a limit stopped it; 2; 4.
     """
     from jobs.text.discovery import discovery_text
     from streams.discovery import RuleMiner
@@ -86,7 +86,11 @@ def discover(
         catalog=catalog,
         **options,
     )
-    settings = {**{k: str(v) for k, v in miner.settings.to_dict().items()}, "ontology": miner.ontology.fingerprint, "step": str(step)}
+    settings = {
+        **{k: str(v) for k, v in miner.settings.to_dict().items()},
+        "ontology": miner.ontology.fingerprint,
+        "step": str(step),
+    }
     with feed.started(settings) as run:
         delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
         system = miner.system(arrivals=feed.arrivals(run, unordered=True), heard=delivery.take)
