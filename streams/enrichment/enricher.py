@@ -11,31 +11,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from shiq import model as owl
+from shiq.lazily import Lazily
 from shiq.verdict import Verdict
 from streams.enrichment.answers import Counts, Enriched, entry_of
 from streams.enrichment.cache import Entries, Entry
+from streams.enrichment.direct import Direct
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.key import IllTypedError, Keyed, Keys
 from streams.enrichment.knowledge import Knowledge, knowledge_of
+from streams.enrichment.mapping.compiled import MissingValueError, Program, compiled
 from streams.enrichment.policies import capacity_of, policy_named
 from streams.enrichment.reading import lines_of, read
 from streams.enrichment.realize import Realizer
-from streams.enrichment.statements import OddError, assertions_of, split
+from streams.enrichment.statements import OddError, Statement, assertions_of, split
 
 
 class Enricher:
     """See `open_enricher`."""
 
-    def __init__(self, knowledge: Knowledge, realizer: Realizer, entries: Entries, file: EntriesFile | None = None) -> None:
-        self.knowledge, self.realizer, self.entries, self.file = knowledge, realizer, entries, file
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        realizer: Realizer,
+        entries: Entries,
+        file: EntriesFile | None = None,
+        program: Program | None = None,
+    ) -> None:
+        self.knowledge, self.realizer, self.entries, self.file, self.program = knowledge, realizer, entries, file, program
         self.keys = Keys(knowledge)
+        self.direct = None if program is None else Direct(program, self.keys)
         for key, entry in file.load() if file is not None else ():
             entries.keep(key, entry)
         self.counts = Counts()
@@ -51,8 +62,10 @@ class Enricher:
     # --- events ---------------------------------------------------------------------------------
 
     def enrich(self, event: Any) -> Enriched:
-        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph."""
+        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping a raw record, a dict."""
         begun = perf_counter()
+        if self.direct is not None and isinstance(event, Mapping):
+            return self._record(event, self.direct, begun)
         lines = event if type(event) is list else lines_of(event)
         try:
             statements = split(lines)
@@ -66,6 +79,24 @@ class Enricher:
     def enrich_all(self, events: Iterable[Any]) -> Iterator[Enriched]:
         """The enrichment of each of ``events``, in their order."""
         return map(self.enrich, events)
+
+    def _record(self, record: Mapping[str, Any], direct: Direct, begun: float) -> Enriched:
+        """A raw record, by the mapping."""
+        statements: Sequence[Statement]
+        try:
+            found = direct.keyed(record) if direct.is_possible else None
+            if found is not None:
+                keyed, tokens = found
+                lines = Lazily(direct.size, lambda: _lines(direct.statements(tokens)))
+                return self._answer(keyed, lines, begun, lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary))
+            statements = direct.program.statements(record)
+        except MissingValueError as error:
+            return self.undecided(str(error))
+        except IllTypedError:
+            statements = direct.program.statements(record)
+        except OddError:
+            return self._odd(_lines(direct.program.statements(record)), begun)
+        return self.enrich(_lines(statements))
 
     def _odd(self, lines: Sequence[str], begun: float) -> Enriched:
         """An event that is not of plain lines."""
@@ -147,6 +178,7 @@ class Enricher:
         with self._lock:
             self._generation += 1
             self.knowledge, self.keys = knowledge, Keys(knowledge)
+            self.direct = None if self.program is None else Direct(self.program, self.keys)
             self.entries.forget()
             if self.file is not None:
                 self.file.begin_anew(_made_by(self.knowledge, self.realizer))
@@ -186,6 +218,10 @@ class Enricher:
             self.file.save(self.entries)
 
 
+def _lines(statements: Iterable[Statement]) -> list[str]:
+    return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
+
+
 def _made_by(knowledge: Knowledge, realizer: Realizer) -> str:
     """What entries rest on."""
     return f"{knowledge.digest} {realizer.static}"
@@ -197,6 +233,8 @@ def open_enricher(
     *,
     policy: str = "lru",
     capacity: int | str | None = 100_000,
+    mapping: str | Path | None = None,
+    stream: str | None = None,
     entries: str | Path | None = None,
     static_types: bool = False,
     reasoner: str = "auto",
@@ -209,11 +247,16 @@ def open_enricher(
 
     ``policy``: which entry goes where ``capacity`` (None: no bound) are kept; ``entries``: a file of them, which the next one
     over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not mention, too.
+    ``mapping``: RML for raw records, of whose sources ``stream`` is the stream's, and the others are read once, into B.
     ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T
     and B contradict each other, UsageError.
     """
     kept = Entries(capacity_of(capacity), policy_named(policy))
     knowledge = knowledge_of(tbox, static, allow, catalog)
+    program = None
+    if mapping is not None:
+        program, lines = compiled(mapping, stream, lenient="missing-value" in knowledge.allow)
+        knowledge = knowledge.with_lines(lines)
     realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
     try:
         realizer.refuse_contradiction()
@@ -221,4 +264,4 @@ def open_enricher(
         realizer.close()
         raise
     file = None if entries is None else EntriesFile(Path(entries), _made_by(knowledge, realizer))
-    return Enricher(knowledge, realizer, kept, file)
+    return Enricher(knowledge, realizer, kept, file, program)

@@ -55,7 +55,7 @@ class Keyed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class Counted:
     """A value that may be counted, and what tells it from others."""
 
     value: DataValue
@@ -78,6 +78,8 @@ class Keys:
         fixed = frozenset(map(token, knowledge.fixed))
         self.vocabulary = Vocabulary(knowledge, self.regions)
         self._table = _Table(self.vocabulary, self.regions, fixed, knowledge.has_keys)
+        #: The tokens of K; what T makes of a predicate with an object.
+        self.fixed, self.said = fixed, self._table.look
 
     def key(self, statements: Iterable[Statement]) -> Keyed:
         """Raises: OddError for statements that are not plain, IllTypedError."""
@@ -110,7 +112,7 @@ class _Table:
     ) -> None:
         self.vocabulary, self.regions, self.fixed, self.has_keys, self.is_exact = vocabulary, regions, fixed, has_keys, is_exact
         self._kinds: dict[str, Kind] = {}
-        self._said: dict[tuple[str, str], str | _Counted | _Link] = {}
+        self._said: dict[tuple[str, str], str | Counted | _Link] = {}
         self._literals: Mapping[str, owl.Literal] | None = None
 
     def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> Keyed:
@@ -124,7 +126,7 @@ class _Table:
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self._look(predicate, object)
+                said = self.look(predicate, object)
             if type(said) is str:
                 mine = nodes.get(subject)
                 if mine is not None:
@@ -148,13 +150,13 @@ class _Table:
         begun = nodes[name] = [name[:1]] if self.has_keys else []
         return begun
 
-    def _look(self, predicate: str, object: str) -> str | _Counted | _Link:
+    def look(self, predicate: str, object: str) -> str | Counted | _Link:
         """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
         kind = self._kinds.get(predicate)
         if kind is None:
             kind = self._kinds[predicate] = Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
         if kind is Kind.TYPE:
-            said: str | _Counted | _Link = object if object[:1] == "(" else class_atom(object)
+            said: str | Counted | _Link = object if object[:1] == "(" else class_atom(object)
         elif kind is Kind.ANNOTATION:
             return _SKIPPED
         elif object[:1] == '"':
@@ -170,7 +172,7 @@ class _Table:
         self._said[predicate, object] = said
         return said
 
-    def _value(self, kind: Kind, predicate: str, object: str) -> str | _Counted:
+    def _value(self, kind: Kind, predicate: str, object: str) -> str | Counted:
         is_negative = predicate[:1] == "¬"
         if kind is Kind.EQUALITY or (not is_negative and self.vocabulary.is_data(predicate) is False):
             raise OddError
@@ -184,7 +186,7 @@ class _Table:
             return f"{predicate} {region}"
         value = self.regions.identity(literal)
         name = f"{value.space} {value.key!r}" if self.is_exact else self.regions.name_of(literal)
-        return _Counted(value, f'"{region} {name}')
+        return Counted(value, f'"{region} {name}')
 
     def _connect(
         self,
@@ -195,11 +197,11 @@ class _Table:
         subject: str,
         predicate: str,
         object: str,
-        said: str | _Counted | _Link,
+        said: str | Counted | _Link,
     ) -> None:
         """Takes a link between two nodes, or between one and somebody of K."""
         target: Any = object
-        if isinstance(said, _Counted):
+        if isinstance(said, Counted):
             target = said.value
             if target not in nodes:
                 nodes[target] = [said.atom]

@@ -6,9 +6,11 @@ Whatever of T and B was not understood makes every event undetermined, unless it
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from jobs.checking.inputs import assertions_of, ontology_of, read_by_form, sources_of, without_ill_typed
 from jobs.checking.options import Options
@@ -78,6 +80,13 @@ class Knowledge:
         for text in (*map(axiom_text, self.axioms), *lines, *sorted(self.allow)):
             found.update(text.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
+
+    def with_lines(self, lines: Iterable[str]) -> Knowledge:
+        """With N-Triples lines more in B."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "static.nt"
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
+            return self.updated(file, None) if lines else self
 
     def updated(self, insertions: object, deletions: object) -> Knowledge:
         """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it. Raises: InputError."""

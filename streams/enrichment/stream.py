@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from typing import Any
 
 from shiq.errors import InputError
 from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
-from streams.enrichment.answers import Counts, Enriched
+from streams.enrichment.answers import Counts
 from streams.enrichment.cache import Entry
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
+from streams.enrichment.mapping.compiled import Number, parse_record
 from streams.enrichment.rows import has_type, row_text
-from streams.front.event import Event, EventError, parse_event
+from streams.front.event import EventError, parse_event, time_of
 from streams.front.record import Record
 from streams.front.rejects import MALFORMED, Rejects
 
@@ -50,20 +52,35 @@ class EnrichedStream:
     rejects: Rejects
     unit: str = "sec"
     only: Collection[str] = ()
+    head: list[str] | None = None
     _rows: list[str] = field(default_factory=list)
+
+    @property
+    def form(self) -> str:
+        """Of raw records."""
+        program = self.enricher.program
+        return "" if program is None else program.maps[0].source.form
 
     def take(self, record: Record) -> bool:
         """Enriches the event of a record."""
         begun = perf_counter()
         seconds = self.enricher.counts.seconds
-        t, identifier = None, None
+        t: int | None = None
+        identifier: str | None = None
+        given: Any
         try:
             if record.problem:
                 raise EventError(record.problem)
-            event = record.event or parse_event(record.data, self.unit)
-            t, identifier = event.t, event.id
+            if self.enricher.program is None:
+                event = record.event or parse_event(record.data, self.unit)
+                t, identifier, given = event.t, event.id, list[str](event.triples)
+            else:
+                raw = self._raw(record.data)
+                if raw is None:
+                    return False
+                t, identifier, given = _time(raw, self.unit), _name(raw), raw
             seconds["reading"] += perf_counter() - begun
-            found = self.enriched(event)
+            found = self.enricher.enrich(given)
         except EventError as error:
             self.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
             found = self.enricher.undecided(f"line {record.line}: {error}")
@@ -75,8 +92,23 @@ class EnrichedStream:
         seconds["writing"] += perf_counter() - begun
         return True
 
-    def enriched(self, event: Event) -> Enriched:
-        return self.enricher.enrich(list(event.triples))
+    def _raw(self, data: bytes) -> Any:
+        """A raw record; None for the head of a table. Raises: EventError."""
+        try:
+            if self.form != "csv":
+                found = parse_record(data.decode("utf-8-sig"))
+                if not isinstance(found, dict):
+                    raise EventError("a JSON object is needed")
+                return found
+            (row,) = csv.reader([data.decode("utf-8-sig")], strict=True)
+        except (ValueError, RecursionError, csv.Error) as error:
+            raise EventError(str(error) if isinstance(error, EventError) else f"no record: {error}") from None
+        if self.head is None:
+            self.head = row
+            return None
+        if len(row) != len(self.head):
+            raise EventError(f"{len(row)} values for {len(self.head)} columns")
+        return {name: value for name, value in zip(self.head, row) if value != ""}
 
     def flush(self) -> None:
         """Writes the rows that wait."""
@@ -89,13 +121,14 @@ class EnrichedStream:
         enricher = self.enricher
         counts = vars(enricher.counts)
         known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
-        return json.dumps({"counts": counts, "rejects": self.rejects.state(), "entries": known}).encode()
+        return json.dumps({"counts": counts, "rejects": self.rejects.state(), "entries": known, "head": self.head}).encode()
 
     def restore(self, state: bytes) -> None:
         """Goes on from the `state` of another run."""
         held = json.loads(state)
         self.enricher.counts = Counts(**held["counts"])
         self.rejects.restore(held["rejects"])
+        self.head = held["head"]
         self.enricher.entries.forget()
         known: list[tuple[Any, Entry]] = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
         for key, entry in known:
@@ -114,3 +147,17 @@ class EnrichedStream:
         if counts.inconsistent:
             verdict = Verdict.INCONSISTENT
         return StreamEnrichment(verdict, leftovers, enricher.statistics)
+
+
+def _time(raw: dict[str, Any], unit: str) -> int | None:
+    """The time of a raw record, if it has one."""
+    t = raw.get("t")
+    try:
+        return None if t is None else time_of({"t": int(t) if isinstance(t, Number) else t}, unit)
+    except ValueError:
+        return None
+
+
+def _name(raw: dict[str, Any]) -> str | None:
+    found = raw.get("id")
+    return str(found) if isinstance(found, str) else None

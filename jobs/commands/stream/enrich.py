@@ -19,6 +19,8 @@ from streams.enrichment.policies import POLICIES
 @store_option
 @click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
 @click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="How many entries are kept; 0: none.")
+@click.option("--mapping", metavar="FILE", help="RML: each line of the source is a raw JSON record (CSV: a row).")
+@click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
 @click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
 @click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
 @click.option("--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable.")
@@ -34,6 +36,8 @@ def enrich(
     store: str | None,
     policy: str,
     capacity: str,
+    mapping: str | None,
+    stream: str | None,
     entries: str | None,
     static_types: bool,
     only: tuple[str, ...],
@@ -68,6 +72,8 @@ def enrich(
             given,
             policy=policy,
             capacity=capacity,
+            mapping=mapping,
+            stream=stream,
             entries=entries,
             static_types=static_types,
             reasoner=reasoner,
@@ -80,8 +86,8 @@ def enrich(
         settings["tbox"] = enricher.knowledge.digest[:12]
         with feed.started(settings) as run:
             rejects = Rejects(run.outputs.texts("rejects"))
-            stream = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
-            result = run.drive(stream, follow=feed.follow)
+            system = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
+            result = run.drive(system, follow=feed.follow)
         notes = enricher.notes
     feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))
     write_json(feed.json_file, result.to_dict())

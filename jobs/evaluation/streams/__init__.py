@@ -1,0 +1,1 @@
+"""Streams that are generated, to measure and to try things out."""

@@ -1,0 +1,1 @@
+"""RML mappings: raw records as statements, and their keys without statements."""

@@ -1,0 +1,232 @@
+"""Mappings at work: records to statements, and to what their keys rest on without statements (*direct keys*)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from shiq import model as owl
+from shiq.errors import InputError, UsageError
+from shiq.ntriples import literal as literal_text
+from streams.enrichment.mapping.reader import Join, LogicalSource, Path_, TermMap, TriplesMap, path_of, read_mapping
+from streams.enrichment.statements import TYPE, Statement, is_resource
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
+
+
+class MissingValueError(ValueError):
+    """A record lacks a value that the mapping refers to, or has one that cannot be used."""
+
+
+class Number(str):
+    """A number of JSON, by its text."""
+
+
+def parse_record(text: str | bytes) -> Any:
+    """A raw record of JSON; numbers by their text. Raises: ValueError."""
+    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_no_number)
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def shown(path: Path_) -> str:
+    """A path as JSONPath writes it."""
+    return "$" + "".join("[*]" if step is None else f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+
+
+def values_at(record: Any, path: Path_) -> list[Any]:
+    """The values at ``path``, without null."""
+    found = [record]
+    for step in path:
+        if step is None:
+            found = [x for v in found for x in (v if isinstance(v, list) else v.values() if isinstance(v, dict) else ())]
+        elif isinstance(step, int):
+            found = [v[step] for v in found if isinstance(v, list) and step < len(v)]
+        else:
+            found = [v[step] for v in found if isinstance(v, dict) and step in v]
+    return [value for value in found if value is not None]
+
+
+def text_of(value: Any, path: Path_) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    raise MissingValueError(f"{shown(path)} is no single value")
+
+
+def _encoded(text: str) -> str:
+    """As a template of IRIs has it: reserved characters as %XX, letters of all scripts as they are."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
+
+
+def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
+    """The token that ``terms`` make with the texts of its references."""
+    pieces = iter(texts)
+    if terms.kind == "Literal":
+        text = "".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
+        datatype = terms.datatype or datatype or (owl.RDF + "langString" if terms.language else owl.XSD + "string")
+        return literal_text(owl.Literal(text, datatype, terms.language))
+    if terms.kind == "BlankNode":
+        text = "\0".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
+        return "_:m" + text.encode("utf-8", "surrogatepass").hex()
+    is_template = len(terms.parts) != 2 or terms.parts[0] != ""
+    iri = "".join(p if isinstance(p, str) else _encoded(next(pieces)) if is_template else next(pieces) for p in terms.parts)
+    token = f"<{iri}>"
+    if not is_resource(token):
+        raise MissingValueError(f"{iri!r} is no absolute IRI")
+    return token
+
+
+def natural(value: Any) -> str:
+    """The datatype that a value of JSON has by itself."""
+    if isinstance(value, Number | int | float) and not isinstance(value, bool):
+        return owl.XSD + ("double" if any(c in str(value) for c in ".eE") else "integer")
+    return owl.XSD + "boolean" if isinstance(value, bool) else ""
+
+
+@dataclass
+class Program:
+    """The triples maps of a mapping that one source feeds. ``lenient``: a missing value makes no statement."""
+
+    maps: Sequence[TriplesMap]
+    parents: Mapping[str, TriplesMap]
+    lenient: bool = False
+    _joined: dict[Join, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
+
+    def statements(self, record: Any) -> list[Statement]:
+        """What the maps say of a record. Raises: MissingValueError."""
+        found: list[Statement] = []
+        for triples_map in self.maps:
+            for row in _rows(record, triples_map.source.iterator):
+                for subject in self._terms(triples_map.subject, row):
+                    found += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
+                    for predicate, value in triples_map.said:
+                        pairs = product(self._terms(predicate, row), self._objects(value, row))
+                        found += [(subject, name, term) for name, term in pairs]
+        return found
+
+    def _objects(self, value: TermMap | Join, row: Any) -> list[str]:
+        if isinstance(value, TermMap):
+            return self._terms(value, row)
+        if not value.conditions:
+            return self._terms(self.parents[value.parent].subject, row)
+        return self.joined(value).get(tuple(self._single(row, child) for child, _ in value.conditions), [])
+
+    def _single(self, row: Any, path: Path_) -> str:
+        found = values_at(row, path)
+        if not found and not self.lenient:
+            raise MissingValueError(f"{shown(path)} is missing")
+        return text_of(found[0], path) if found else "\0"
+
+    def _terms(self, terms: TermMap, row: Any) -> list[str]:
+        if terms.constant:
+            return [terms.constant]
+        paths = [part for part in terms.parts if not isinstance(part, str)]
+        found = [values_at(row, path) for path in paths]
+        for path, values in zip(paths, found):
+            if not values and not self.lenient:
+                raise MissingValueError(f"{shown(path)} is missing")
+        by_itself = terms.is_natural and len(paths) == 1 and not terms.datatype and not terms.language
+        return [
+            term_of(terms, [text_of(v, p) for v, p in zip(values, paths)], natural(values[0]) if by_itself else "")
+            for values in product(*found)
+        ]
+
+    def joined(self, join: Join) -> dict[tuple[str, ...], list[str]]:
+        """The subjects of the parent by the values of its references."""
+        if join not in self._joined:
+            parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
+            paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            for row in rows_of(parent.source):
+                values = [values_at(row, path) for path in paths]
+                for texts in product(*[[text_of(v, p) for v in vs] for vs, p in zip(values, paths)]):
+                    found.setdefault(texts, []).extend(self._terms(parent.subject, row))
+            self._joined[join] = found
+        return self._joined[join]
+
+
+def _rows(record: Any, iterator: Path_) -> list[Any]:
+    """The rows of a record; that of a stream may be one member of what the iterator goes over."""
+    if iterator[:1] == (None,) and not isinstance(record, list):
+        iterator = iterator[1:]
+    return values_at(record, iterator) if iterator else [record]
+
+
+def rows_of(source: LogicalSource) -> Iterator[Any]:
+    """The rows of a file. Raises: InputError."""
+    path = source.folder / source.name
+    if not path.is_file():
+        raise InputError(f"{path} does not exist", "The mapping names it; or is it the stream? Say --stream NAME.")
+    try:
+        if source.form == "sql":
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                cursor = database.execute(source.query)
+                names = [column[0] for column in cursor.description]
+                yield from (dict(zip(names, row)) for row in cursor)
+        elif source.form == "csv":
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                yield from ({k: v for k, v in row.items() if v != ""} for row in csv.DictReader(file))
+        else:
+            yield from values_at(parse_record(path.read_bytes()), source.iterator)
+    except (sqlite3.Error, csv.Error, ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read ({error})", "Look at it, and at its logical source in the mapping.") from error
+
+
+def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> tuple[Program, list[str]]:
+    """The program of the stream, and the N-Triples lines of all other sources. ``stream``: its logical
+    source's name; it may be left out where there is one alone. Raises: InputError, UsageError."""
+    maps = read_mapping(path)
+    names = sorted({m.source.name for m in maps.values()})
+    if stream is None and len(names) > 1:
+        raise UsageError(
+            f"{path} has {len(names)} logical sources: {', '.join(names)}", "Say which is the stream: --stream NAME."
+        )
+    name = names[0] if stream is None else stream
+    if name not in names:
+        raise UsageError(f"{path} has no logical source {name}", f"It has {', '.join(names)}.")
+    lines: dict[str, None] = {}
+    fed, still = ([m for m in maps.values() if (m.source.name == name) is here] for here in (True, False))
+    for triples_map in maps.values():
+        for _, value in triples_map.said:
+            if isinstance(value, Join):
+                _check(path, triples_map, value, maps, name)
+    if fed[0].source.form == "sql":
+        raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
+    for triples_map in still:
+        # Rows without a value make no statement, as RML has it.
+        program = Program([_without_iterator(triples_map)], maps, lenient=True)
+        for row in rows_of(triples_map.source):
+            lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
+    return Program(fed, maps, lenient), [*lines]
+
+
+def _without_iterator(triples_map: TriplesMap) -> TriplesMap:
+    source = triples_map.source
+    rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
+    return TriplesMap(triples_map.name, rows, triples_map.subject, triples_map.classes, triples_map.said)
+
+
+def _check(path: str | Path, child: TriplesMap, join: Join, maps: Mapping[str, TriplesMap], stream: str) -> None:
+    parent = maps.get(join.parent)
+    if parent is None:
+        raise InputError(f"{path}: {child.name} refers to {join.parent}, which is no triples map", "Look at the name.")
+    if join.conditions and parent.source.name == stream:
+        raise InputError(f"{path}: {child.name} joins with the stream, which is not known here", "Join from the stream.")
+    if not join.conditions and parent.source != child.source:
+        raise InputError(f"{path}: {child.name} refers to {join.parent} of another source without a condition", "Give one.")

@@ -1,0 +1,257 @@
+"""RML in Turtle, in the old vocabulary and the new, as values; what of RML is not known here is refused by name.
+
+Known are logical sources in JSON (JSONPath of names, places and [*]), CSV and SQLite, subject, predicate and object maps by
+template, reference and constant, classes, term types, datatypes, language tags, and joins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from shiq import model as owl
+from shiq.errors import InputError
+from shiq.ntriples import literal as literal_text
+from shiq.rdf.load import load
+
+_SPACES: Final = (
+    "http://www.w3.org/ns/r2rml#",
+    "http://semweb.mmlab.be/ns/rml#",
+    "http://semweb.mmlab.be/ns/ql#",
+    "http://w3id.org/rml/",
+)
+_D2RQ: Final = "http://www.wiwiss.fu-berlin.de/suhl/bizer/D2RQ/0.1#"
+_NEW: Final = _SPACES[3]
+#: What each kind of node may say.
+_KNOWN: Final[Mapping[str, frozenset[str]]] = {
+    "triples map": frozenset(("logicalSource", "subjectMap", "subject", "predicateObjectMap", "label")),
+    "logical source": frozenset(("source", "referenceFormulation", "iterator", "query", "sqlVersion")),
+    "source": frozenset(("path", "root", "jdbcDSN", "jdbcDriver")),
+    "predicate-object map": frozenset(("predicate", "predicateMap", "object", "objectMap")),
+    "term map": frozenset(("template", "reference", "column", "constant", "termType", "datatype", "language", "class")),
+    "reference to a triples map": frozenset(("parentTriplesMap", "joinCondition")),
+    "join condition": frozenset(("child", "parent")),
+}
+_FORMULATIONS: Final = {"JSONPath": "json", "CSV": "csv", "SQL2008Query": "sql", "SQL2008Table": "sql"}
+_STEP: Final = re.compile(r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?")
+
+#: A path into a record: names, places, and None for all members.
+Path_ = tuple[str | int | None, ...]
+
+
+@dataclass(frozen=True)
+class LogicalSource:
+    """``name``: a path, or the name of the stream; ``query``: of a database."""
+
+    name: str
+    form: str
+    iterator: Path_ = ()
+    query: str = ""
+    folder: Path = Path()
+
+
+@dataclass(frozen=True)
+class TermMap:
+    """``parts``: texts and references in turn, beginning with a text; a reference is a path. ``constant``: a token, "" where
+    the term is made of ``parts``. ``is_natural``: a value without a datatype has that of its JSON."""
+
+    kind: str
+    parts: tuple[str | Path_, ...] = ()
+    constant: str = ""
+    datatype: str = ""
+    language: str = ""
+    is_natural: bool = False
+
+
+@dataclass(frozen=True)
+class Join:
+    """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a path of the child, a
+    reference of the parent."""
+
+    parent: str
+    conditions: tuple[tuple[Path_, str], ...]
+
+
+@dataclass(frozen=True)
+class TriplesMap:
+    name: str
+    source: LogicalSource
+    subject: TermMap
+    classes: tuple[str, ...]
+    said: tuple[tuple[TermMap, TermMap | Join], ...]
+
+
+def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
+    """The triples maps of a file, by name. Raises: InputError for what is not known here, or says too little."""
+    triples = load([path], "m", None).triples
+    graph: dict[str, dict[str, list[Any]]] = {}
+    for s, p, o in zip(triples.subject, triples.predicate, triples.object):
+        graph.setdefault(str(triples.terms[s]), {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
+    reader = _Reader(graph, Path(path))
+    names = [node for node, said in graph.items() if any(_local(p) == "logicalSource" for p in said)]
+    if not names:
+        raise InputError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
+    return {name: reader.triples_map(name) for name in sorted(names)}
+
+
+def _local(iri: str) -> str:
+    """The name of a term of RML; others stay as they are."""
+    for space in (*_SPACES, _D2RQ):
+        if iri.startswith(space):
+            return iri[len(space) :]
+    return "label" if iri in (owl.RDFS + "label", owl.RDFS + "comment") else iri
+
+
+class _Reader:
+    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: Path) -> None:
+        self.graph, self.path, self.form = graph, path, "json"
+
+    def _refuse(self, what: str) -> InputError:
+        return InputError(f"{self.path}: {what}", "docs/ENRICHMENT.md lists what of RML is known.")
+
+    def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
+        """What is said of ``node``, by local names; only what its kinds may say."""
+        known = frozenset(name for kind in kinds for name in _KNOWN[kind])
+        found: dict[str, list[Any]] = {}
+        for iri, values in self.graph.get(str(node), {}).items():
+            name = _local(iri)
+            if iri == owl.RDF + "type" or (name == "label" and iri.startswith(owl.RDFS)):
+                continue
+            if name not in known:
+                raise self._refuse(f"a {kinds[0]} with <{iri}> is not known here")
+            found.setdefault(name, []).extend(values)
+        return found
+
+    def _one(self, said: Mapping[str, list[Any]], name: str, what: str) -> Any:
+        values = said.get(name, [])
+        if len(values) > 1:
+            raise self._refuse(f"{what} has {len(values)} values for {name}")
+        return values[0] if values else None
+
+    def triples_map(self, name: str) -> TriplesMap:
+        said = self._node(name, "triples map")
+        source = self._source(self._one(said, "logicalSource", name))
+        self.form = source.form
+        node = self._one(said, "subjectMap", name)
+        constant = self._one(said, "subject", name)
+        if (node is None) == (constant is None):
+            raise self._refuse(f"{name} needs one subject map")
+        subject = self._constant(constant) if node is None else self._term(node, "IRI", self._is_new(name))
+        if subject.kind == "Literal":
+            raise self._refuse(f"{name} makes literals of subjects")
+        classes = [] if node is None else self._node(node, "term map").get("class", [])
+        pairs = tuple(pair for node in said.get("predicateObjectMap", []) for pair in self._pairs(node, self._is_new(name)))
+        return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
+
+    def _is_new(self, name: str) -> bool:
+        return any(iri.startswith(_NEW) for iri in self.graph[name])
+
+    def _source(self, node: Any) -> LogicalSource:
+        said = self._node(node, "logical source")
+        source, folder = self._one(said, "source", "a logical source"), self.path.absolute().parent
+        given = str(self._one(said, "referenceFormulation", "a logical source") or "")
+        form = _FORMULATIONS.get(_local(given))
+        query = self._one(said, "query", "a logical source")
+        if not isinstance(source, owl.Literal):
+            inner = self._node(source, "source")
+            database, file = self._one(inner, "jdbcDSN", "a source"), self._one(inner, "path", "a source")
+            if _local(str(self._one(inner, "root", "a source") or "")) == "CurrentWorkingDirectory":
+                folder = Path.cwd()
+            if database is not None:
+                if not database.lexical.startswith("jdbc:sqlite:"):
+                    raise self._refuse(f"the database {database.lexical} is not known here, SQLite is")
+                source, form = owl.Literal(database.lexical.removeprefix("jdbc:sqlite:")), "sql"
+            elif file is not None:
+                source = file
+            else:
+                raise self._refuse(f"the source {source} has no path")
+        if form is None or (form == "sql" and query is None):
+            raise self._refuse(
+                f"the reference formulation <{given}> is not known here" if form is None else "a database needs a query"
+            )
+        iterator = self._one(said, "iterator", "a logical source")
+        self.form = form
+        steps = self._path(iterator.lexical) if iterator is not None and form == "json" else ()
+        return LogicalSource(source.lexical, form, steps, query.lexical if query is not None else "", folder)
+
+    def _pairs(self, node: Any, is_new: bool) -> Iterator[tuple[TermMap, TermMap | Join]]:
+        said = self._node(node, "predicate-object map")
+        predicates = [self._constant(value) for value in said.get("predicate", [])]
+        predicates += [self._term(value, "IRI", is_new) for value in said.get("predicateMap", [])]
+        objects: list[TermMap | Join] = [self._constant(value) for value in said.get("object", [])]
+        objects += [self._object(value, is_new) for value in said.get("objectMap", [])]
+        if not predicates or not objects:
+            raise self._refuse("a predicate-object map needs a predicate and an object")
+        for predicate in predicates:
+            yield from ((predicate, value) for value in objects)
+
+    def _object(self, node: Any, is_new: bool) -> TermMap | Join:
+        if not any(_local(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
+            return self._term(node, "", is_new)
+        said = self._node(node, "reference to a triples map")
+        conditions = []
+        for condition in said.get("joinCondition", []):
+            ends = self._node(condition, "join condition")
+            child, parent = (self._one(ends, name, "a join condition") for name in ("child", "parent"))
+            if child is None or parent is None:
+                raise self._refuse("a join condition needs a child and a parent")
+            conditions.append((self._path(child.lexical), parent.lexical))
+        return Join(str(self._one(said, "parentTriplesMap", "an object map")), tuple(conditions))
+
+    def _constant(self, value: Any) -> TermMap:
+        if isinstance(value, owl.Literal):
+            return TermMap("Literal", constant=literal_text(value))
+        if str(value).startswith("_:"):
+            raise self._refuse("a blank node as constant is not known here")
+        return TermMap("IRI", constant=f"<{value}>")
+
+    def _term(self, node: Any, usual: str, is_new: bool) -> TermMap:
+        said = self._node(node, "term map")
+        ways = [name for name in ("template", "reference", "column", "constant") if name in said]
+        if len(ways) != 1:
+            raise self._refuse(f"a term map needs one of template, reference and constant, not {ways or 'none'}")
+        value = self._one(said, ways[0], "a term map")
+        if ways[0] == "constant":
+            return self._constant(value)
+        datatype, language = self._one(said, "datatype", "a term map"), self._one(said, "language", "a term map")
+        is_literal = datatype is not None or language is not None or (ways[0] != "template" and not usual)
+        kind = _local(str(self._one(said, "termType", "a term map") or ("Literal" if is_literal else "IRI")))
+        if kind not in ("IRI", "BlankNode", "Literal"):
+            raise self._refuse(f"the term type {kind} is not known here")
+        parts = self._template(value.lexical) if ways[0] == "template" else ("", self._path(value.lexical))
+        return TermMap(kind, parts, "", str(datatype or ""), language.lexical.lower() if language else "", is_new)
+
+    def _template(self, text: str) -> tuple[str | Path_, ...]:
+        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a backslash."""
+        found: list[str | Path_] = []
+        for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
+            plain = re.sub(r"\\([{}\\])", r"\1", piece)
+            found.append(self._path(plain) if i % 2 else plain)
+        return tuple(found[:-1] if found[-1] == "" else found)
+
+    def _path(self, text: str) -> Path_:
+        try:
+            return path_of(text, self.form)
+        except ValueError as error:
+            raise self._refuse(str(error)) from None
+
+
+def path_of(text: str, form: str = "json") -> Path_:
+    """A reference as a path; of CSV and databases it is a column. Raises: ValueError."""
+    if form != "json":
+        return (text,)
+    rest, found = text.strip().removeprefix("$"), list[str | int | None]()
+    while rest:
+        match = _STEP.match(rest)
+        if match is None or not match[0]:
+            raise ValueError(f"the path {text} is not known here: names, places and [*] are")
+        name, place, single, double, every = match.groups()
+        if every or place is not None:
+            found.append(None if every else int(place))
+        else:
+            found.append(next(part for part in (name, single, double) if part is not None))
+        rest = rest[match.end() :]
+    return tuple(found)
