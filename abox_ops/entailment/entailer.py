@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 
 from abox_ops.entailment.inside import InsideEntailer
+from abox_ops.entailment.modules import AskedVocabulary
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.result import Entailment, undetermined
+from abox_ops.entailment.snapshots import HornEntailer
 from abox_ops.entailment.uncached import entailed_uncached, is_consistent
 from shiq import model as owl
 from shiq.abox import ABox
@@ -36,6 +38,7 @@ class Entailer:
         self.roles = tuple(dict.fromkeys(roles))
         self.static = static
         self.reasoners = reasoners or Reasoners()
+        self._horn = HornEntailer.of(premises, AskedVocabulary(self.classes, self.roles))
         self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
 
     def __enter__(self) -> Entailer:
@@ -46,6 +49,12 @@ class Entailer:
 
     def entailed(self, assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
+        if self._horn is not None:
+            given = list(assertions)
+            found = self._horn.entailed(given, static=self.static)
+            if found is not None:
+                return found
+            assertions = given
         event = self.premises.event(assertions)
         if self.premises.unread or event.unread:
             return undetermined((*self.premises.unread, *event.unread)[0])

@@ -80,10 +80,23 @@ _READ = frozenset({"outside-shiq", "unknown-datatype"})
 
 def _split(assertions: Iterable[owl.Assertion], axioms: Sequence[owl.Axiom]) -> EventAssertions:
     given = list(dict.fromkeys(assertions))
-    inside, reported = split_assertions(given, axioms)
+    rest = [a for a in given if not _is_plain(a)]
+    if not rest:
+        return EventAssertions(tuple(given))
+    inside, reported = split_assertions(rest, axioms)
     outside = dict.fromkeys(a for a, kind, _ in reported if kind == "outside-shiq")
     unread = tuple(message for _, kind, message in reported if kind not in _READ)
-    return EventAssertions(tuple(dict.fromkeys(inside)), tuple(outside), unread)
+    return EventAssertions(tuple(dict.fromkeys([*filter(_is_plain, given), *inside])), tuple(outside), unread)
+
+
+def _is_plain(assertion: owl.Assertion) -> bool:
+    """Whether it is of a kind that lies inside, whatever the axioms."""
+    match assertion:
+        case owl.ClassAssertion(owl.Class()):
+            return True
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri)) | owl.DataPropertyAssertion(owl.DataProperty(iri)):
+            return not is_reserved(iri)
+    return False
 
 
 def mentioned(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
@@ -102,7 +115,12 @@ def named_classes(values: Iterable[object]) -> frozenset[str]:
 
 
 def _own(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(name for name in names if not is_reserved(name) and not name.startswith(PREFIX))
+    return frozenset(filter(is_own, names))
+
+
+def is_own(name: str) -> bool:
+    """Whether a class may be told: neither ⊤, ⊥ nor a fresh name."""
+    return not is_reserved(name) and not name.startswith(PREFIX)
 
 
 def class_text(expression: owl.ClassExpression) -> str:

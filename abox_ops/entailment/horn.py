@@ -1,0 +1,172 @@
+"""Horn clauses without counting: the labels of named individuals are closed one by one (THEORY, "Entailment").
+
+A label is a set of names. What it entails at its own individual, by way of witnesses too, is one run of the tableau on a single
+node, remembered; what a role assertion sends from end to end depends on the labels of its ends, and is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abox_ops.labels.calculus import CompiledClause, LabelSpace
+from shiq.clause import ClausalTBox
+from shiq.reasoner.hypertableau.search import decide
+from shiq.reasoner.hypertableau.tables import Tables
+from shiq.reasoner.protocol import Module
+from shiq.roles import Role
+from shiq.verdict import Verdict
+
+#: Steps for one label.
+_STEPS = 100_000
+
+
+class LabelClash(Exception):
+    """That a label contradicts T."""
+
+
+class LabelOpen(Exception):
+    """That the closure of a label is not known; the argument says why."""
+
+
+def is_horn(tbox: ClausalTBox) -> bool:
+    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say of role assertions alone."""
+    box = tbox.roles
+    plain = all(isinstance(a, str) or hasattr(a, "role") for a in tbox.atoms)
+    one = all(not c.at_most and len(c.head) + len(c.branch_head) < 2 for c in tbox.clauses)
+    return plain and one and not (box.disjoint or box.asymmetric or box.irreflexive or box.disjoint_data)
+
+
+class HornLabels:
+    """Labels of ``tbox``, which must be Horn, by number; 0 is what holds everywhere. A label is closed: ``names[i]`` is its set.
+
+    Raises: LabelClash, where nothing can hold at all.
+    """
+
+    def __init__(self, tbox: ClausalTBox) -> None:
+        self.tbox = tbox
+        self._tables = Tables(tbox)
+        self._space = LabelSpace(tbox)
+        self._mask = sum(1 << i for i, atom in enumerate(tbox.atoms) if isinstance(atom, str))
+        self.names: list[int] = []
+        self._ids: dict[int, int] = {}
+        self._closed: dict[int, int] = {}
+        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._roles: list[tuple[tuple[CompiledClause, ...], tuple[CompiledClause, ...]]] = []
+        self._role_ids: dict[str, int] = {}
+        self.closed(0)
+
+    def role(self, iri: str) -> int:
+        """The number of a property; -1 where no clause speaks of it."""
+        known = self._role_ids.get(iri)
+        if known is None:
+            both = self._space.clauses_of(Role(iri)), self._space.clauses_of(Role(iri, True))
+            known = self._role_ids[iri] = len(self._roles) if any(both) else -1
+            if known >= 0:
+                self._roles.append(both)
+        return known
+
+    def closed(self, names: int) -> int:
+        """The label of an individual that is told ``names``. Raises: LabelClash, LabelOpen."""
+        known = self._closed.get(names)
+        if known is None:
+            outcome = decide(self._tables, Module((names,), (0,)), _STEPS, None)
+            if outcome.answer.verdict is Verdict.INCONSISTENT:
+                raise LabelClash
+            if outcome.model is None:
+                raise LabelOpen(outcome.answer.reason)
+            found = outcome.model.pos[0] & self._mask
+            if found not in self._ids:
+                self._ids[found] = len(self.names)
+                self.names.append(found)
+            known = self._closed[names] = self._closed[found] = self._ids[found]
+        return known
+
+    def joined(self, label: int, names: int) -> int:
+        """The label with more ``names``."""
+        told = self.names[label]
+        return label if not names & ~told else self.closed(told | names)
+
+    def sent(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        """The labels of both ends of a role assertion, once, by what it sends."""
+        key = role, subject, object
+        known = self._sent.get(key)
+        if known is None:
+            forward, backward = self._roles[role]
+            first, second = self.names[subject], self.names[object]
+            at_subject, at_object = _one_way(forward, first, second)
+            back_object, back_subject = _one_way(backward, second, first)
+            ends = self.joined(subject, at_subject | back_subject), self.joined(object, at_object | back_object)
+            known = self._sent[key] = ends
+        return known
+
+
+def _one_way(clauses: Sequence[CompiledClause], centre: int, branch: int) -> tuple[int, int]:
+    to_centre = to_branch = 0
+    for clause in clauses:
+        if not (clause.body & ~centre or clause.branch_body & ~branch):
+            if not clause.head | clause.branch_head:
+                raise LabelClash
+            to_centre |= clause.head
+            to_branch |= clause.branch_head
+    return to_centre, to_branch
+
+
+class LabelledGraph:
+    """Individuals (numbers) with labels, and role assertions between them, kept from both ends; closed by `saturate`.
+
+    ``below``: a saturated graph that this one only adds to; numbers below its size are its individuals.
+    """
+
+    def __init__(self, labels: HornLabels, below: LabelledGraph | None = None) -> None:
+        self._labels = labels
+        self._below = below
+        self.label: dict[int, int] = {}
+        self._known: dict[int, int] = {} if below is None else below.label
+        self.edges: dict[int, list[tuple[int, int, int]]] = {}
+        self._queue: list[int] = []
+
+    def label_of(self, x: int) -> int:
+        """The label of x so far."""
+        found = self.label.get(x)
+        return self._known.get(x, 0) if found is None else found
+
+    def tell(self, x: int, names: int) -> None:
+        """x belongs to ``names``."""
+        self._set(x, self._labels.joined(self.label_of(x), names))
+
+    def link(self, role: int, x: int, y: int) -> None:
+        """A role assertion."""
+        edge = role, x, y
+        self.edges.setdefault(x, []).append(edge)
+        if x != y:
+            self.edges.setdefault(y, []).append(edge)
+        self._send(edge)
+
+    def saturate(self) -> None:
+        """Sends along role assertions until nothing changes. Stops because labels grow."""
+        queue = self._queue
+        while queue:
+            x = queue.pop()
+            for edge in self.edges.get(x, ()):
+                self._send(edge)
+            if self._below is not None:
+                for edge in self._below.edges.get(x, ()):
+                    self._send(edge)
+
+    def _send(self, edge: tuple[int, int, int]) -> None:
+        role, x, y = edge
+        first, second = self.label_of(x), self.label_of(y)
+        new_first, new_second = self._labels.sent(role, first, second)
+        if x == y:
+            # Both ends are one: what either is sent, it is told.
+            names = self._labels.names
+            new_first = new_second = self._labels.joined(new_first, names[new_second])
+        if new_first != first:
+            self._set(x, new_first)
+        if new_second != second:
+            self._set(y, new_second)
+
+    def _set(self, x: int, label: int) -> None:
+        if label != self.label_of(x) or (self._below is None and x not in self.label):
+            self.label[x] = label
+            self._queue.append(x)

@@ -1,0 +1,188 @@
+"""Entailment event by event where T is Horn and counts nothing: (T, B) saturated once, an event widens from what it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from abox_ops.entailment.horn import HornLabels, LabelClash, LabelledGraph, LabelOpen, is_horn
+from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.paths import RoleGraph
+from abox_ops.entailment.premises import Premises, class_text, is_own
+from abox_ops.entailment.result import INCONSISTENT, Entailment, undetermined
+from shiq import model as owl
+from shiq.bits import bits
+from shiq.datatypes import DataTheory, IllTyped
+from shiq.signature import is_reserved
+from shiq.verdict import Verdict
+from simplify import simplify
+
+
+class NotPlain(Exception):
+    """That an assertion is no class, role or data assertion on a name."""
+
+
+class HornEntailer:
+    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of plain assertions; `of` says whether
+    it is one."""
+
+    def __init__(self, premises: Premises, asked: AskedVocabulary, labels: HornLabels) -> None:
+        self._asked, self._labels = asked, labels
+        self._atoms = labels.tbox.atom_ids
+        self._theory = DataTheory()
+        self._texts: dict[int, frozenset[str]] = {}
+        #: Properties that are not built in.
+        self._plain: set[str] = set()
+        texts = {name: class_text(c) for c, name in asked.names.items()}
+        wanted = premises.names if asked.classes is None else texts
+        self._wanted = {self._atoms[name]: texts.get(name, name) for name in wanted if name in self._atoms}
+        self._individuals = Individuals()
+        self._graph = LabelledGraph(labels)
+        self._roles = RoleGraph(labels.tbox.roles, asked.roles)
+        #: Asserted classes that T does not have, by individual.
+        self._loose: dict[int, frozenset[str]] = {}
+        self._is_consistent = True
+        try:
+            self._read(premises.abox, self._individuals, self._graph, self._roles, self._loose)
+            self._graph.saturate()
+            self._individuals.settled()
+        except LabelClash:
+            self._is_consistent = False
+
+    @classmethod
+    def of(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
+        """The same for ``premises``; None where T is not of this kind, or B not plain."""
+        if not premises.is_inside or premises.unread or premises.abox.complex or premises.abox.same or premises.abox.different:
+            return None
+        plain = [axiom for axiom in asked.axioms if not _is_about_role(axiom)]
+        clauses = simplify(owl.TBox((*premises.tbox.axioms, *plain))).clauses
+        if not is_horn(clauses):
+            return None
+        try:
+            return cls(premises, asked, HornLabels(clauses))
+        except (LabelClash, LabelOpen, NotPlain):
+            return None
+
+    def entailed(self, assertions: Iterable[owl.Assertion], *, static: bool) -> Entailment | None:
+        """What (T, B ∪ ``assertions``) entails; None where these are not plain."""
+        if not self._is_consistent:
+            return INCONSISTENT
+        individuals = Individuals(self._individuals)
+        graph = LabelledGraph(self._labels, self._graph)
+        roles = RoleGraph(self._labels.tbox.roles, self._asked.roles, self._roles)
+        loose: dict[int, frozenset[str]] = {}
+        try:
+            self._read(assertions, individuals, graph, roles, loose)
+            graph.saturate()
+        except NotPlain:
+            return None
+        except LabelClash:
+            return INCONSISTENT
+        except LabelOpen as reason:
+            return undetermined(str(reason))
+        mentioned = individuals.met
+        types = {i: self._types(graph.label_of(x), x, loose) for i, x in mentioned.items()}
+        within, beyond = roles.pairs(set(mentioned.values()), static=static)
+        named = individuals.name
+        pairs = frozenset((role, named(a), named(b)) for role, a, b in within)
+        if not static:
+            return Entailment(Verdict.CONSISTENT, types, pairs)
+        grown = [x for x in graph.label if x < individuals.first and named(x) not in mentioned]
+        more = {named(x): self._types(graph.label_of(x), x, {}) - self._types(self._graph.label_of(x), x, {}) for x in grown}
+        return Entailment(
+            Verdict.CONSISTENT,
+            types,
+            pairs,
+            {i: classes for i, classes in more.items() if classes},
+            frozenset((role, named(a), named(b)) for role, a, b in beyond),
+        )
+
+    def _types(self, label: int, x: int, loose: dict[int, frozenset[str]]) -> frozenset[str]:
+        found = self._texts.get(label)
+        if found is None:
+            wanted = self._wanted
+            found = frozenset(wanted[a] for a in bits(self._labels.names[label]) if a in wanted)
+            self._texts[label] = found
+        more = loose.get(x, frozenset()) | self._loose.get(x, frozenset()) if loose or self._loose else None
+        return found | more if more else found
+
+    def _read(
+        self,
+        assertions: Iterable[owl.Assertion],
+        individuals: Individuals,
+        graph: LabelledGraph,
+        roles: RoleGraph,
+        loose: dict[int, frozenset[str]],
+    ) -> None:
+        atoms, number = self._atoms, individuals.number
+        names: dict[int, int] = {}
+        edges: dict[tuple[str, int, int], None] = {}
+        for assertion in assertions:
+            match assertion:
+                case owl.ClassAssertion(owl.Class(name), individual):
+                    x = number(individual)
+                    if name in atoms:
+                        names[x] = names.get(x, 0) | 1 << atoms[name]
+                    elif name == owl.NOTHING.iri:
+                        raise LabelClash
+                    else:
+                        names.setdefault(x, 0)
+                        if self._is_asked(name):
+                            loose[x] = loose.get(x, frozenset()) | {name}
+                case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+                    if iri not in self._plain:
+                        if is_reserved(iri):
+                            raise NotPlain
+                        self._plain.add(iri)
+                    edges[iri, number(subject), number(object)] = None
+                case owl.DataPropertyAssertion(_, individual, literal):
+                    number(individual)
+                    if isinstance(self._theory.value(literal), IllTyped):
+                        raise LabelClash
+                case _:
+                    raise NotPlain
+        for x, told in names.items():
+            graph.tell(x, told)
+        for iri, x, y in edges:
+            roles.add(iri, x, y)
+            role = self._labels.role(iri)
+            if role >= 0:
+                graph.link(role, x, y)
+
+    def _is_asked(self, name: str) -> bool:
+        classes = self._asked.classes
+        return is_own(name) if classes is None else owl.Class(name) in classes
+
+
+class Individuals:
+    """Numbers of individuals: those of ``below``, and further ones; ``met``: who was asked for here."""
+
+    def __init__(self, below: Individuals | None = None) -> None:
+        self._known = {} if below is None else below.met
+        self.met: dict[str, int] = {}
+        self._names: list[str] = [] if below is None else below._names
+        self._more: list[str] = []
+        self.first = len(self._known)
+
+    def number(self, individual: str) -> int:
+        """That of ``individual``."""
+        found = self.met.get(individual)
+        if found is None:
+            found = self._known.get(individual)
+            if found is None:
+                found = self.first + len(self._more)
+                self._more.append(individual)
+            self.met[individual] = found
+        return found
+
+    def name(self, number: int) -> str:
+        """Whose it is."""
+        return self._names[number] if number < self.first else self._more[number - self.first]
+
+    def settled(self) -> Individuals:
+        """The same to be below others."""
+        self._names = [*self._names, *self._more]
+        return self
+
+
+def _is_about_role(axiom: owl.Axiom) -> bool:
+    return isinstance(axiom, owl.SubClassOf) and isinstance(axiom.sup, owl.ObjectAllValuesFrom)
