@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streams.consistency import check_stream
     from streams.discovery import RuleMiner
     from streams.enrichment import open_enricher
+    from streams.rules import Program
 
     __version__: str
 
@@ -33,6 +34,7 @@ __all__ = [
     "InputError",
     "Leftover",
     "OperationalError",
+    "Program",
     "ReasonerError",
     "Result",
     "RuleMiner",
@@ -59,6 +61,7 @@ _HOMES = {
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
     "streams.consistency": ("check_stream",),
     "streams.discovery": ("RuleMiner",),
+    "streams.rules": ("Program",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

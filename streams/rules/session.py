@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jobs.files import naming, replace_file
 from shiq.errors import OperationalError, UsageError
@@ -20,6 +20,7 @@ from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
+from streams.rules.records import Unreadable
 from streams.rules.shards import Sharded, parts_of
 from streams.rules.syntax import Checked, Evaluator
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 TIMELINES: Final = ("dense", "on-input")
 _SCHEMA: Final = 1
+#: Texts of atoms, or columns by predicate.
+Atoms: TypeAlias = Iterable[str | Unreadable] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,30 +67,27 @@ class Session:
         #: Rows of open points by predicate: lists of rows, or one tuple of columns.
         self._open: dict[int, dict[str, Any]] = {}
 
-    def push(self, t: int, atoms: Iterable[str] | Mapping[str, Any] = (), source: str = "push", line: int = 0) -> list[Model]:
+    def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
         """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the models of the points that are closed
         by it. What is late, too far ahead, or no atom goes to ``rejects``. Raises: EvaluationError, InputError."""
         return list(self.taken(t, atoms, source, line))
 
-    def taken(
-        self, t: int, atoms: Iterable[str] | Mapping[str, Any] = (), source: str = "push", line: int = 0, text: str = ""
-    ) -> Iterator[Model]:
+    def taken(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = "") -> Iterator[Model]:
         """As `push`, but the models one by one: many points may lie between two rows."""
-        said = text or (str(t) if isinstance(atoms, Mapping) else f"{t} {'; '.join(atoms := list(atoms))}")
-        if self.closed is not None and t <= self.closed:
-            reason = f"t = {t} is not behind {self.closed}, the last point that was closed"
-            self.rejects.add(LATE, source, line, reason, said)
-            return
-        arrival = self.clock.judge(t)
+        if not isinstance(atoms, Mapping):
+            atoms = list(atoms)
+        arrival = Arrival.LATE if self.closed is not None and t <= self.closed else self.clock.judge(t)
         if arrival is not Arrival.ACCEPTED:
-            kind = LATE if arrival is Arrival.LATE else AHEAD
-            self.rejects.add(kind, source, line, self.clock.said(t, arrival), said)
+            late = arrival is Arrival.LATE
+            is_closed = late and self.closed is not None and t <= self.closed
+            reason = f"t = {t} is not behind {self.closed}, a closed point" if is_closed else self.clock.said(t, arrival)
+            self.rejects.add(LATE if late else AHEAD, source, line, reason, text or _shown(t, atoms))
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
         watermark = self.clock.watermark or 0
         yield from self._close(max(watermark, t + 1) if ended else watermark)
 
-    def _take(self, point: dict[str, Any], atoms: Iterable[str] | Mapping[str, Any], source: str, line: int) -> bool:
+    def _take(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
         """Adds rows to an open point; whether they say that it ends."""
         if isinstance(atoms, Mapping):
             for predicate, columns in columns_of(atoms):
@@ -99,6 +99,9 @@ class Session:
             return False
         ended = False
         for text in atoms:
+            if isinstance(text, Unreadable):
+                self.rejects.add(MALFORMED, source, line, text.reason, text.text)
+                continue
             if text == END_OF_POINT:
                 ended = True
                 continue
@@ -145,9 +148,7 @@ class Session:
         """All that later models depend on."""
         points = {t: {name: rows_of(rows) for name, rows in point.items()} for t, point in self._open.items()}
         told = {"newest": self.clock.newest, "closed": self.closed, "points": self.points, "atoms": self.atoms}
-        return (
-            json.dumps({**told, "open": points, "rejected": dict(self.rejects.counts)}).encode() + b"\n" + self.evaluator.state()
-        )
+        return json.dumps({**told, "open": points, "rejects": self.rejects.state()}).encode() + b"\n" + self.evaluator.state()
 
     def put_back(self, state: bytes) -> None:
         """Puts the session where the one was that gave ``state``. Raises: OperationalError."""
@@ -156,7 +157,7 @@ class Session:
             found = json.loads(told)
             self.clock.newest, self.closed = found["newest"], found["closed"]
             self.points, self.atoms = found["points"], found["atoms"]
-            self.rejects.counts.update(found["rejected"])
+            self.rejects.restore(found["rejects"])
             self._open = {
                 int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()} for t, point in found["open"].items()
             }
@@ -179,6 +180,10 @@ class Session:
         }
         with naming(Path(path)):
             replace_file(Path(path), json.dumps(head).encode() + b"\n" + state)
+
+
+def _shown(t: int, atoms: Atoms) -> str:
+    return f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
 
 
 def restored(program: Program, path: Path) -> Session:

@@ -161,7 +161,7 @@ def split(rules: Sequence[Rule]) -> Splitting:
         label = arc.literal.window is not None
         labels[arc.source, arc.target] = labels.get((arc.source, arc.target), False) or label
         following.setdefault(arc.source, []).append(arc.target)
-    members = tuple(tuple(sorted(component, key=heads.index)) for component in components(heads, following))
+    members = tuple(tuple(sorted(component, key=heads.index)) for component in components(heads[::-1], following))
     place = {predicate: i for i, component in enumerate(members) for predicate in component}
     recursive = {place[p] for p, q in labels if place[p] == place[q]}
     separated = frozenset(

@@ -74,7 +74,7 @@ def strata(rules: Sequence[Rule], problems: list[Problem]) -> tuple[Stratum, ...
     for arc in every:
         following.setdefault(arc.source, []).append(arc.target)
     found, place = [], {}
-    for number, members in enumerate(components(heads, following)):
+    for number, members in enumerate(components(heads[::-1], following)):
         place.update(dict.fromkeys(members, number))
         own = tuple(rule for rule in rules if rule.head.predicate in members)
         found.append(Stratum(own, any(arc.source in members and arc.target in members for arc in every)))

@@ -12,6 +12,7 @@ COMMANDS = {
     "consistency": "jobs.commands.stream.consistency",
     "discover": "jobs.commands.stream.discover",
     "enrich": "jobs.commands.stream.enrich",
+    "rules": "jobs.commands.stream.rules",
 }
 
 
@@ -24,4 +25,5 @@ def stream() -> None:
     How is it watched, at which cost, and what is left out?            shiq stream plan
     Which types follow of each event?                                  shiq stream enrich
     What goes with what, as rules, right now?                          shiq stream discover
+    What follows, by my rules, of the last points of a stream?         shiq stream rules
     """

@@ -71,8 +71,11 @@ class Feed:
             click.echo(text, err="-" in (self.out, self.json_file))
 
 
-def feeding(*, formats: tuple[str, ...] = ("auto", "jsonl", "table"), unit: str = "sec") -> Callable[[F], F]:
-    """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the usual one."""
+def feeding(
+    *, formats: tuple[str, ...] = ("auto", "jsonl", "table"), unit: str = "sec", required: bool = True
+) -> Callable[[F], F]:
+    """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the usual one; ``required``: whether
+    there must be a source."""
 
     def put(command: F) -> F:
         names = [field.name for field in fields(Feed)]
@@ -81,7 +84,7 @@ def feeding(*, formats: tuple[str, ...] = ("auto", "jsonl", "table"), unit: str 
         def call(**given: Any) -> Any:
             return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
 
-        found: F = _with_options(call, _feed_options(formats, unit))
+        found: F = _with_options(call, _feed_options(formats, unit, required))
         return found
 
     return put
@@ -93,14 +96,14 @@ def _with_options(command: Any, options: tuple[Callable[[Any], Any], ...]) -> An
     return command
 
 
-def _feed_options(formats: tuple[str, ...], unit: str) -> tuple[Callable[[Any], Any], ...]:
+def _feed_options(formats: tuple[str, ...], unit: str, required: bool) -> tuple[Callable[[Any], Any], ...]:
     return (
         click.option(
             "--source",
             "-s",
             "sources",
             multiple=True,
-            required=True,
+            required=required,
             help="Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
             "socket://HOST:PORT; repeatable.",
         ),

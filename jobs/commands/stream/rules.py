@@ -1,0 +1,118 @@
+"""``shiq stream rules``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jobs.commands.options import Nearest
+from jobs.commands.running import write_json
+from jobs.commands.stream.options import Feed, feeding
+from shiq.errors import UsageError
+
+if TYPE_CHECKING:
+    from streams.front.sources import Source
+    from streams.rules import Program
+    from streams.rules.records import Reader
+    from streams.rules.session import Options
+    from streams.rules.stream import StreamEvaluation
+
+_FORMATS = ("auto", "log", "jsonl", "table")
+
+
+@click.command()
+@click.argument("programs", nargs=-1, required=True, metavar="PROGRAM.lp…")
+@click.option("--show", type=Nearest(["derived", "all"]), default="derived", show_default=True, help="All: input and facts too.")
+@click.option(
+    "--timeline", type=Nearest(["dense", "on-input"]), default="dense", show_default=True, help="Which times are points."
+)
+@click.option("--complete-windows", is_flag=True, help="always holds in whole windows only.")
+@click.option("--at-most-binds", is_flag=True, help="at most may bind variables, to atoms that came at least once.")
+@click.option("--python", metavar="F.py", help="The file of the functions that rules call.")
+@click.option("--max-atoms", type=click.IntRange(min=1), default=10_000_000, show_default=True, help="Of a point, at most.")
+@click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True, help="Evaluators, where there is a key.")
+@click.option("--explain", is_flag=True, help="Print how the program is split and evaluated; no source is needed.")
+@click.option("--graph", metavar="FILE", help="Write its dependencies as FILE.dot.")
+@click.option("--why", metavar="ATOM", help="Print why ATOM holds at the point --at, instead of rows.")
+@click.option("--at", "when", type=int, metavar="T", help="The point of --why.")
+@feeding(formats=_FORMATS, required=False)
+def rules(
+    feed: Feed,
+    programs: tuple[str, ...],
+    show: str,
+    timeline: str,
+    complete_windows: bool,
+    at_most_binds: bool,
+    python: str | None,
+    max_atoms: int,
+    shards: int,
+    explain: bool,
+    graph: str | None,
+    why: str | None,
+    when: int | None,
+) -> int:
+    """What follows, by rules with windows, of a stream: one line a point (docs/RULES.md).
+
+    \b
+    shiq stream rules alarms.lp --source sensors.log
+    shiq stream rules alarms.lp --source kafka://HOST:9092/events --out alarms.jsonl --checkpoint state/ --follow
+    shiq stream rules alarms.lp --source sensors.log --why 'alarm(3)' --at 1590495357
+
+    Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that is refused, a fault; 2.
+    """
+    from jobs.text.rules import explained_text
+    from streams.rules import Program
+    from streams.rules.session import Options
+    from streams.rules.splitting import dot
+
+    program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
+    if graph is not None:
+        Path(graph).write_text(dot(program.splitting), encoding="utf-8")
+    if explain:
+        click.echo(explained_text(program))
+    if not feed.sources:
+        if not explain and graph is None:
+            raise UsageError("no source", "Name one by --source, or ask for --explain or --graph.")
+        return 0
+    if (why is None) != (when is None):
+        raise UsageError("--why and --at go together", "Name an atom and a point.")
+    if feed.engine == "spark":
+        raise UsageError("--engine spark is not there yet", "Leave it out.")
+    options = Options(timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms)
+    result = _run(feed, program, options, show, shards)
+    write_json(feed.json_file, result.to_dict())
+    return result.exit_code
+
+
+def _run(feed: Feed, program: Program, options: Options, show: str, shards: int) -> StreamEvaluation:
+    from jobs.text.rules import evaluated_text
+    from streams.front.rejects import Rejects
+    from streams.rules.session import Session, evaluator_of
+    from streams.rules.stream import RuleStream
+
+    if shards > 1 and program.key.key is None:
+        feed.tell(f"one shard: {program.key}")
+        shards = 1
+    reader, made = _reading(feed, program)
+    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards)}
+    with feed.started(settings, made) as run:
+        session = Session(program, options, Rejects(run.outputs.texts("rejects")))
+        if shards > 1:
+            session.evaluator = evaluator_of(program, options, shards)
+        stream = RuleStream(session, reader, run.outputs.texts("out"), show, feed.out.endswith(".nq"), shards)
+        result = run.drive(stream, follow=feed.follow, time=reader.time if len(feed.sources) > 1 else None)
+    feed.tell(evaluated_text(result, verbose=feed.verbose))
+    return result
+
+
+def _reading(feed: Feed, program: Program) -> tuple[Reader, dict[str, Source]]:
+    """What reads records; and files whose rows span points, to be sorted by time first."""
+    from streams.front.sources import open_source
+    from streams.rules.records import Reader, Sorted, has_spans
+    from streams.rules.triples import Mapping
+
+    reader = Reader(Mapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
+    wide = [name for name in feed.sources if not feed.follow and Path(name).is_file() and has_spans(name)]
+    return reader, {name: Sorted(open_source(name, feed.unit, feed.format), reader) for name in wide}

@@ -1,0 +1,153 @@
+"""A stream of records evaluated by a program: one row a point (`streams.front.run.System`)."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final
+
+from shiq.errors import InputError
+from shiq.verdict import Leftover
+from streams.front.event import EventError
+from streams.front.record import Record
+from streams.front.rejects import MALFORMED
+from streams.front.sinks import row_text
+from streams.rules.model import Model
+from streams.rules.records import Reader
+from streams.rules.session import Session
+
+SHOWN: Final = ("derived", "all")
+_WAITING: Final = 500
+
+
+@dataclass(frozen=True)
+class StreamEvaluation:
+    """What came of a stream."""
+
+    leftovers: tuple[Leftover, ...]
+    statistics: dict[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        """3 where something was rejected or late."""
+        return 3 if self.leftovers else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``--json`` writes it."""
+        told = [
+            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
+            for x in self.leftovers
+        ]
+        return {"verdict": None, "leftovers": told, "statistics": self.statistics}
+
+
+@dataclass
+class RuleStream:
+    """Records in, rows out. ``shown``: derived or all; ``quads``: rows are N-Quads; ``heard``: hears each model, too."""
+
+    session: Session
+    reader: Reader
+    write: Callable[[Sequence[str]], None]
+    shown: str = "derived"
+    quads: bool = False
+    shards: int = 1
+    heard: Callable[[Model], None] = lambda model: None
+    records: int = 0
+    broken: int = 0
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
+    _rows: list[str] = field(default_factory=list)
+
+    def take(self, record: Record) -> bool:
+        """Takes a record; whether points were closed by it."""
+        begun, before = perf_counter(), self.session.points
+        others = self.seconds["deciding"] + self.seconds["writing"]
+        self.records += 1
+        try:
+            for t, atoms in self.reader.said(record):
+                for model in self._timed(self.session.taken(t, atoms, record.source, record.line, record.text)):
+                    self._tell(model)
+        except EventError as error:
+            self.broken += 1
+            self.session.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
+        others = self.seconds["deciding"] + self.seconds["writing"] - others
+        self.seconds["reading"] += perf_counter() - begun - others
+        return self.session.points > before
+
+    def _timed(self, models: Any) -> Any:
+        while True:
+            begun = perf_counter()
+            model = next(models, None)
+            self.seconds["deciding"] += perf_counter() - begun
+            if model is None:
+                return
+            yield model
+
+    def _tell(self, model: Model) -> None:
+        begun = perf_counter()
+        self.heard(model)
+        if self.quads:
+            self._rows += self._quads(model)
+        else:
+            atoms = model.derived if self.shown == "derived" else model.atoms
+            self._rows.append(row_text({"t": model.t, "atoms": atoms}))
+        self.seconds["writing"] += perf_counter() - begun
+        if len(self._rows) >= _WAITING:
+            self.flush()
+
+    def _quads(self, model: Model) -> list[str]:
+        point, triples = model.point, self.reader.triples
+        wanted = [one for one in triples.by_predicate if model.shown is None or one in model.shown]
+        rows = ((one, row) for one in wanted for row in point.rows(one, self.shown == "derived"))
+        quads = (triples.quad(predicate, row, model.t) for predicate, row in rows)
+        return sorted(quad for quad in quads if quad is not None)
+
+    def flush(self) -> None:
+        """Writes the rows that wait."""
+        begun = perf_counter()
+        if self._rows:
+            self.write(self._rows)
+            self._rows = []
+        self.seconds["writing"] += perf_counter() - begun
+
+    def state(self) -> bytes:
+        told = {"records": self.records, "broken": self.broken, "unmapped": self.reader.triples.unmapped}
+        return json.dumps(told).encode() + b"\n" + self.session.state()
+
+    def restore(self, state: bytes) -> None:
+        told, _, rest = state.partition(b"\n")
+        found = json.loads(told)
+        self.records, self.broken, self.reader.triples.unmapped = found["records"], found["broken"], found["unmapped"]
+        self.session.put_back(rest)
+
+    def finish(self) -> StreamEvaluation:
+        """Closes the points that are open. Raises: InputError where no record could be read."""
+        for model in self._timed(self.session.finished()):
+            self._tell(model)
+        self.flush()
+        rejects = self.session.rejects
+        if self.records and self.broken == self.records:
+            why = rejects.leftovers()[0].message
+            raise InputError(f"no line of the source can be read ({why})", "Write `time atom; atom; …` a line, or JSON.")
+        key = self.session.program.key
+        statistics = {
+            "points": self.session.points,
+            "atoms": self.session.atoms,
+            "rejected": rejects.counts[MALFORMED],
+            "late": rejects.counts["late"] + rejects.counts["ahead"],
+            "unmapped": self.reader.triples.unmapped,
+            "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
+            "peak_mb": peak_mb(),
+            "shards": self.shards,
+            "key": None if key.key is None else dict(key.key),
+        }
+        return StreamEvaluation(tuple(rejects.leftovers()), statistics)
+
+
+def peak_mb() -> float:
+    """The most memory that this process has had, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

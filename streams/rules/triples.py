@@ -1,0 +1,141 @@
+"""RDF as atoms and back: what ``#rdf`` maps (docs/RULES.md, "RDF").
+
+An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where that is not exact; date-times
+become units of the timeline; other literals, and blank nodes, strings.
+
+>>> from streams.rules.syntax import Mapped
+>>> mapping = Mapping([Mapped("temp/2", "urn:temp", 10), Mapped("room/1", "urn:Room")], "sec")
+>>> mapping.atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
+'temp(<urn:r1>,215)'
+>>> mapping.quad("temp/2", ("<urn:r1>", 215), 7)
+'<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> <urn:shiq:point:7> .'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation, localcontext
+from typing import Final
+
+from shiq.model import RDF, XSD
+from streams.front.event import EventError, time_of
+from streams.rules.atoms import AtomError
+from streams.rules.syntax import Mapped
+from streams.rules.values import LIMIT, Row, Value, content, kind, string
+
+_IRI: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
+_NODE: Final = rf"{_IRI}|_:[^\s<>\"]+"
+_TRIPLE: Final = re.compile(
+    rf"\s*({_NODE})\s*({_IRI})\s*(?:({_NODE})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
+    unsignedLong unsignedInt unsignedShort unsignedByte"""
+_INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
+_FRACTIONS: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
+_TIMES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
+#: The graph of a point, and its time.
+GRAPH: Final = "<urn:shiq:point:{t}>"
+
+
+class Mapping:
+    """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of others."""
+
+    def __init__(self, mapped: Iterable[Mapped], unit: str) -> None:
+        self.unit, self.unmapped = unit, 0
+        self.by_predicate = {one.predicate: one for one in mapped}
+        self.classes = {one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")}
+        self.properties = {one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/2")}
+
+    def atom(self, triple: str) -> str | None:
+        """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError for what is no statement, and
+        for a number that is not exact."""
+        found = _TRIPLE.fullmatch(triple)
+        if found is None:
+            raise AtomError(f"{triple.strip()[:80]!r} is no N-Triples statement")
+        subject, predicate, node, literal, datatype = found.groups()
+        if predicate[1:-1] == RDF + "type" and node is not None:
+            return self.member(node[1:-1], subject)
+        mapped = self.properties.get(predicate[1:-1])
+        if mapped is None:
+            self.unmapped += 1
+            return None
+        value = _node(node) if node is not None else self._value(literal, (datatype or "")[1:-1], mapped)
+        return f"{mapped.predicate[:-2]}({_node(subject)},{value})"
+
+    def member(self, iri: str, node: str) -> str | None:
+        """The atom that says of ``node`` (an <IRI> or _:label) that it is a member of a class."""
+        mapped = self.classes.get(iri)
+        if mapped is None:
+            self.unmapped += 1
+            return None
+        return f"{mapped.predicate[:-2]}({_node(node)})"
+
+    def _value(self, literal: str, datatype: str, mapped: Mapped) -> Value:
+        text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
+        try:
+            if datatype in _INTEGERS:
+                return _bounded(int(text))
+            if datatype in _FRACTIONS:
+                with localcontext() as exact:
+                    exact.prec = 200
+                    scaled = Decimal(text) * (mapped.scale or 1)
+                if not scaled.is_finite() or scaled != scaled.to_integral_value():
+                    raise AtomError(f"{text} is no whole number{f' when scaled by {mapped.scale}' if mapped.scale else ''}")
+                return _bounded(int(scaled))
+            if datatype in _TIMES:
+                return time_of({"t": text}, self.unit)
+        except (ValueError, InvalidOperation, EventError) as error:
+            if isinstance(error, AtomError):
+                raise
+            raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
+        return string(text)
+
+    def quad(self, predicate: str, row: Row, t: int) -> str | None:
+        """The N-Quads statement of an atom; None where its predicate is not mapped, or its first argument no node."""
+        mapped = self.by_predicate.get(predicate)
+        subject = _as_node(row[0]) if mapped is not None else None
+        if mapped is None or subject is None:
+            return None
+        graph = GRAPH.format(t=t)
+        if len(row) == 1:
+            return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
+        return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
+
+
+def _node(node: str) -> str:
+    return node if node.startswith("<") else string(node)
+
+
+def _as_node(value: Value) -> str | None:
+    if not isinstance(value, str):
+        return None
+    if kind(value) == 3:
+        return value
+    return content(value) if kind(value) == 2 and content(value).startswith("_:") else None
+
+
+def _object(value: Value, scale: int | None) -> str:
+    if isinstance(value, str):
+        node = _as_node(value)
+        return (
+            node or '"' + content(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
+        )
+    if scale is None:
+        return f'"{value}"^^<{XSD}integer>'
+    with localcontext() as exact:
+        exact.prec = 60
+        return f'"{format(Decimal(value) / scale, "f")}"^^<{XSD}decimal>'
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+
+
+def _bounded(number: int) -> int:
+    if not -LIMIT <= number < LIMIT:
+        raise AtomError(f"the integer {str(number)[:40]} is beyond 64 bits")
+    return number
