@@ -209,7 +209,7 @@ class Literals:
         if self.sees("{") or (self.peek().kind == INTEGER and self.peek(1).text == "{"):
             raise Fault(self.peek(), "choice and cardinality atoms are not supported; count with #count")
         if self.peek().kind == NAME and self.peek(1).text not in (*RELATIONS, "+", "*", "/", "-"):
-            return self._windowed(negated)
+            return self._windowed(negated, begun)
         left = self.term()
         token = self.peek()
         if token.text not in RELATIONS:
@@ -222,8 +222,8 @@ class Literals:
             raise Fault(self.peek(), "a comparison has two sides; write two comparisons")
         return Comparison(left, relation, right, negated, self.text.place(begun.offset))
 
-    def _windowed(self, negated: bool) -> Windowed:
-        place = self.text.place(self.peek().offset)
+    def _windowed(self, negated: bool, begun: Token) -> Windowed:
+        place = self.text.place(begun.offset)
         atom = self.atom()
         if self.peek().text in RELATIONS:
             raise Fault(self.peek(), "function symbols are not supported: an atom is not compared")

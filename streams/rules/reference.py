@@ -35,8 +35,7 @@ from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, atom_t
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
-#: What an expression without value is.
-_NOTHING = None
+Heard: TypeAlias = Callable[[Rule, Row, Binding], None]
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,9 @@ class Reference:
     first: int | None = None
     points: dict[int, Point] = field(default_factory=dict)
 
-    def step(self, t: int, rows: Mapping[str, Any]) -> Model:
-        """R(P, Σ) at ``t``, and the persistent part for later points."""
+    def step(self, t: int, rows: Mapping[str, Any], heard: Heard = lambda *_: None) -> Model:
+        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each new atom, in an order in which
+        bodies are before heads."""
         self.first = t if self.first is None else self.first
         given: Point = {predicate: set(_rows(found)) for predicate, found in rows.items()}
         for predicate, facts in self.program.facts.items():
@@ -90,15 +90,16 @@ class Reference:
         for stratum in self.program.strata:
             rules = [rule for rule in stratum.rules if step.applies(rule)]
             while True:
-                found = [(rule, head) for rule in rules for head in step.heads(rule)]
-                new = [(rule, head) for rule, head in found if head not in now.get(rule.head.predicate, ())]
-                for rule, head in new:
+                found = [(rule, head, binding) for rule in rules for head, binding in step.instances(rule)]
+                new = [one for one in found if one[1] not in now.get(one[0].head.predicate, ())]
+                for rule, head, binding in new:
+                    heard(rule, head, binding)
                     now.setdefault(rule.head.predicate, set()).add(head)
                 if sum(map(len, now.values())) > self.most_atoms:
                     raise EvaluationError(new[0][0], f"more than {self.most_atoms:,} atoms at {t}", "Raise --max-atoms.")
                 if not new:
                     break
-            for rule, head in found:
+            for rule, head, _ in found:
                 if rule.body:
                     heads.setdefault(rule.head.predicate, set()).add(head)
                 if not rule.temporary:
@@ -148,12 +149,13 @@ class _Step:
     def applies(self, rule: Rule) -> bool:
         return rule.frequency is None or (self.t - (self.run.first or 0)) % rule.frequency == 0
 
-    def heads(self, rule: Rule) -> list[Row]:
-        """The heads of all instances of ``rule`` whose bodies hold."""
+    def instances(self, rule: Rule) -> list[tuple[Row, Binding]]:
+        """The heads of all instances of ``rule`` whose bodies hold, with their bindings."""
         outer = global_names(rule)
         try:
-            found = (self.row(rule.head.arguments, binding) for binding in self.bindings(rule, rule.body, {}, outer))
-            return [row for row in found if row is not _NOTHING]
+            bindings = self.bindings(rule, rule.body, {}, outer)
+            found = ((self.row(rule.head.arguments, binding), binding) for binding in bindings)
+            return [(row, binding) for row, binding in found if row is not None]
         except IntegerOverflow as error:
             raise EvaluationError(rule, f"at {self.t}: {error}", "Keep integers within 64 bits.") from error
 
@@ -209,12 +211,15 @@ class _Step:
 
     # --- streaming literals
 
-    def observed(self, literal: Windowed) -> list[Point]:
-        """The observed points of the literal's window: those from the first on, this one by what is known of it."""
+    def times(self, literal: Windowed) -> list[int]:
+        """The observed points of the literal's window: those from the first on."""
         assert self.run.first is not None
         offsets = [0] if literal.window is None else [d for low, high in literal.window.intervals for d in range(low, high + 1)]
-        times = [self.t - d for d in offsets if self.t - d >= self.run.first]
-        return [self.now if t == self.t else self.run.points.get(t, {}) for t in times]
+        return [self.t - d for d in offsets if self.t - d >= self.run.first]
+
+    def observed(self, literal: Windowed) -> list[Point]:
+        """What is known of these points."""
+        return [self.now if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)]
 
     def windowed(self, literal: Windowed, binding: Binding) -> Iterator[Binding]:
         points, terms = self.observed(literal), literal.atom.arguments
@@ -277,7 +282,8 @@ class _Step:
         elif outputs is not None and (found := self.matched(literal.outputs, outputs, binding)) is not None:
             yield found
 
-    def aggregate(self, rule: Rule, literal: Aggregate, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def elements(self, rule: Rule, literal: Aggregate, binding: Binding, outer: set[str]) -> set[Row]:
+        """The set of tuples that an aggregate ranges over."""
         inner = {name: value for name, value in binding.items() if name in outer}
         tuples: set[Row] = set()
         for element in literal.elements:
@@ -285,7 +291,10 @@ class _Step:
                 row = self.row(element.terms, found)
                 if row is not None:
                     tuples.add(row)
-        value = _AGGREGATES[literal.function](tuples)
+        return tuples
+
+    def aggregate(self, rule: Rule, literal: Aggregate, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+        value = _AGGREGATES[literal.function](self.elements(rule, literal, binding, outer))
         if value is None:
             return
         found = dict(binding)

@@ -78,13 +78,18 @@ def strata(rules: Sequence[Rule], problems: list[Problem]) -> tuple[Stratum, ...
         place.update(dict.fromkeys(members, number))
         own = tuple(rule for rule in rules if rule.head.predicate in members)
         found.append(Stratum(own, any(arc.source in members and arc.target in members for arc in every)))
+    told = set[frozenset[str]]()
     for arc in every:
         if not arc.harmless and place.get(arc.source) == place[arc.target]:
-            problems.append(_cycle(arc, every))
+            cycle = _cycle(arc, every)
+            passed = frozenset(other.target for other in cycle)
+            if passed not in told:
+                problems.append(_told(cycle))
+            told.add(passed)
     return tuple(found)
 
 
-def _cycle(arc: Arc, every: Sequence[Arc]) -> Problem:
+def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
     """The cycle that ``arc`` closes, by a shortest path from its target back to its source."""
     came: dict[str, Arc] = {}
     waiting = [arc.target]
@@ -98,7 +103,11 @@ def _cycle(arc: Arc, every: Sequence[Arc]) -> Problem:
     while node != arc.target:
         back.insert(0, came[node])
         node = came[node].source
-    path = " → ".join([arc.source, arc.target, *(other.target for other in back)])
-    shown = "; ".join(f"line {other.rule.position.line}: {other.literal} in {other.rule}" for other in (arc, *back))
+    return [arc, *back]
+
+
+def _told(cycle: Sequence[Arc]) -> Problem:
+    path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
+    shown = "; ".join(f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle)
     said = "a cycle through negation, at most, count or an aggregate has no strata; make one of its rules not depend on it"
-    return Problem(arc.literal.position, f"{path}: {said} ({shown})")
+    return Problem(cycle[0].literal.position, f"{path}: {said} ({shown})")

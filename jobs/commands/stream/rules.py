@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from jobs.commands.options import Nearest
 from jobs.commands.running import write_json
 from jobs.commands.stream.options import Feed, feeding
-from shiq.errors import UsageError
+from shiq.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from streams.front.sources import Source
@@ -81,6 +82,8 @@ def rules(
     if feed.engine == "spark":
         raise UsageError("--engine spark is not there yet", "Leave it out.")
     options = Options(timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms)
+    if why is not None and when is not None:
+        return _why(feed, program, options, why, when)
     result = _run(feed, program, options, show, shards)
     write_json(feed.json_file, result.to_dict())
     return result.exit_code
@@ -105,6 +108,32 @@ def _run(feed: Feed, program: Program, options: Options, show: str, shards: int)
         result = run.drive(stream, follow=feed.follow, time=reader.time if len(feed.sources) > 1 else None)
     feed.tell(evaluated_text(result, verbose=feed.verbose))
     return result
+
+
+def _why(feed: Feed, program: Program, options: Options, why: str, when: int) -> int:
+    from streams.front.rejects import Rejects
+    from streams.rules.atoms import AtomError, read_atom
+    from streams.rules.explanation import Explaining
+    from streams.rules.session import Session
+    from streams.rules.stream import RuleStream
+
+    try:
+        predicate, row = read_atom(why)
+    except AtomError as error:
+        raise UsageError(f"--why: {error}", "Write a ground atom.") from error
+    reader, made = _reading(feed, program)
+    with replace(feed, out="-", checkpoint=None).started({}, made) as run:
+        session = Session(program, options, Rejects(run.outputs.texts("rejects")))
+        explaining = Explaining(program.checked, program.functions, options.complete_windows, options.max_atoms, when=when)
+        session.evaluator = explaining
+        result = run.drive(RuleStream(session, reader, lambda rows: None), time=reader.time if len(feed.sources) > 1 else None)
+    if explaining.model is None:
+        raise InputError(f"the stream has no point {when}", "Name one from its first time to its last.")
+    found = explaining.because(program, predicate, row)
+    if feed.json_file != "-":
+        click.echo("\n".join(found.lines()) if found else f"{why} does not hold at {when}")
+    write_json(feed.json_file, {**result.to_dict(), "explanation": found.to_dict() if found else None})
+    return result.exit_code
 
 
 def _reading(feed: Feed, program: Program) -> tuple[Reader, dict[str, Source]]:

@@ -1,0 +1,158 @@
+"""Why an atom holds at a point: one well-founded derivation.
+
+Atoms are numbered as they were derived; each is explained by the rule that derived it first, whose body has only smaller numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from streams.rules.problems import Position
+from streams.rules.program import Program
+from streams.rules.reference import Binding, Model, Reference, _Step
+from streams.rules.safety import global_names
+from streams.rules.syntax import Aggregate, Atom, Comparison, Constant, External, Literal, Rule, Term
+from streams.rules.values import Row, atom_text
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of how many; what an aggregate
+    ranged over; and why the atom holds now, where that is a question."""
+
+    literal: str
+    points: tuple[int, ...] | None = None
+    observed: int | None = None
+    absent: bool = False
+    tuples: tuple[str, ...] | None = None
+    because: Because | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"literal": self.literal}
+        if self.points is not None:
+            told |= {"points": list(self.points), "observed": self.observed}
+        if self.absent:
+            told["absent"] = True
+        if self.tuples is not None:
+            told["tuples"] = list(self.tuples)
+        return told if self.because is None else {**told, "because": self.because.to_dict()}
+
+    def lines(self, depth: int) -> list[str]:
+        notes = []
+        if self.absent:
+            notes.append("absent" if self.points is None else "")
+        if self.points is not None:
+            at = ", ".join(map(str, self.points)) or "none"
+            notes.append(f"counted at {at} of {self.observed} observed")
+        if self.tuples is not None:
+            notes.append(f"over {{{'; '.join(self.tuples)}}}")
+        said = "; ".join(note for note in notes if note)
+        own = f"{'  ' * depth}{self.literal}{f'   ({said})' if said else ''}"
+        return [own] if self.because is None else [own, *self.because.lines(depth + 1)[1:]]
+
+
+@dataclass(frozen=True)
+class Because:
+    """``by``: input, fact or rule; ``place``: of the fact or rule."""
+
+    atom: str
+    t: int
+    by: str
+    place: Position | None = None
+    rule: str = ""
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    body: tuple[Reason, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        told: dict[str, Any] = {"atom": self.atom, "t": self.t, "by": self.by}
+        if self.place is not None:
+            told |= {"file": self.place.file, "line": self.place.line}
+        if self.by == "rule":
+            told |= {"rule": self.rule, "bindings": dict(self.bindings), "body": [reason.to_dict() for reason in self.body]}
+        return told
+
+    def lines(self, depth: int = 0) -> list[str]:
+        """As text; what an atom rests on stands below it."""
+        before = "  " * depth
+        if self.by != "rule":
+            where = f", {self.place.file} line {self.place.line}" if self.place else ""
+            return [f"{before}{self.atom} at {self.t}", f"{before}  {self.by}{where}"]
+        assert self.place is not None
+        bound = ", ".join(f"{name}={value}" for name, value in self.bindings.items())
+        lines = [f"{before}{self.atom} at {self.t}", f"{before}  by {self.place.file} line {self.place.line}: {self.rule}"]
+        lines += [f"{before}  with {bound}"] if bound else []
+        return [*lines, *(line for reason in self.body for line in reason.lines(depth + 1))]
+
+
+@dataclass
+class Explaining(Reference):
+    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived."""
+
+    when: int = 0
+    given: Mapping[str, set[Row]] = field(default_factory=dict)
+    model: Model | None = None
+    origins: dict[tuple[str, Row], tuple[int, Rule, Binding]] = field(default_factory=dict)
+
+    def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> Model:
+        if t > self.when:
+            return Model(t, {}, {})
+        if t < self.when:
+            return super().step(t, rows)
+
+        def remember(rule: Rule, row: Row, binding: Binding) -> None:
+            self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
+
+        self.given = {predicate: set(found) for predicate, found in rows.items()}
+        self.model = super().step(t, rows, remember)
+        return self.model
+
+    def because(self, program: Program, predicate: str, row: Row) -> Because | None:
+        """Why an atom holds at ``when``; None where it does not."""
+        if self.model is None or row not in self.model.whole.get(predicate, ()):
+            return None
+        return self._because(program, predicate, row)
+
+    def _because(self, program: Program, predicate: str, row: Row) -> Because:
+        text = atom_text(predicate.rpartition("/")[0], row)
+        if row in self.given.get(predicate, ()):
+            return Because(text, self.when, "input")
+        fact = program.read_as.facts.get(predicate, {}).get(row)
+        if fact is not None:
+            return Because(text, self.when, "fact", fact[0].place(fact[1]))
+        number, rule, binding = self.origins[predicate, row]
+        step = _Step(self, self.when, {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()})
+        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in rule.body)
+        shown = {name: str(value) for name, value in sorted(binding.items()) if not name.startswith("_")}
+        return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
+
+    def _reason(self, program: Program, step: _Step, rule: Rule, literal: Literal, binding: Binding, number: int) -> Reason:
+        def ground(term: Term) -> Term:
+            value = step.value(term, binding)
+            return term if value is None else Constant(value)
+
+        if isinstance(literal, Comparison):
+            return Reason(str(replace(literal, left=ground(literal.left), right=ground(literal.right))))
+        if isinstance(literal, External):
+            outputs = tuple(map(ground, literal.outputs))
+            return Reason(str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs)))
+        if isinstance(literal, Aggregate):
+            tuples = sorted(",".join(map(str, row)) for row in step.elements(rule, literal, binding, global_names(rule)))
+            guards = tuple((relation, ground(term)) for relation, term in literal.guards)
+            return Reason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
+        row = step.row(literal.atom.arguments, binding) or ()
+        atom = Atom(literal.atom.name, tuple(map(Constant, row)))
+        count = None if literal.count is None else ground(literal.count)
+        text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate
+        now = self.origins.get((predicate, row))
+        times = step.times(literal)
+        held = [t for t, point in zip(times, step.observed(literal)) if row in point.get(predicate, ())]
+        if literal.is_harmless and now is not None and now[0] >= number and row not in self.given.get(predicate, ()):
+            # It came later than what it is to explain: the window had enough without it.
+            held = [t for t in held if t != self.when or row in self.program.facts.get(predicate, ())]
+        because = self._because(program, predicate, row) if not literal.negated and self.when in held else None
+        if literal.window is None:
+            return Reason(text, absent=literal.negated, because=because)
+        return Reason(text, tuple(sorted(held)), len(times), literal.negated, because=because)
