@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency test setup lint test-slow test-differential test-graphframes peers bench clean
+.PHONY: demo demo-consistency demo-building test setup lint test-slow test-differential test-graphframes peers bench clean
 
 setup: $(VENV)/.installed
 
@@ -43,6 +43,11 @@ demo-consistency: setup
 	@echo; echo "== Bob is a student at 1 and 5, a publication at 4; windows hold three points. A conflict opens at 5 and closes after 6"
 	$(SHIQ) stream consistency --tbox demo/bob.ofn --source demo/bob.jsonl --window 2 --out demo/rows.jsonl --verdicts demo/verdicts.jsonl; test $$? -eq 1
 	@cat demo/rows.jsonl demo/verdicts.jsonl
+
+# A gateway sends raw readings of twenty rooms; each is enriched, rooms alert, and one changes its function meanwhile
+demo-building: setup
+	@mkdir -p demo
+	$(BIN)/python -m jobs.evaluation.streams.gateway demo/building
 
 lint: setup
 	$(BIN)/ruff check .

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from jobs.evaluation.streams import building
+from jobs.evaluation.streams import building, gateway
 from shiq.errors import InputError, UsageError
 from shiq.verdict import Verdict
 from streams.enrichment import Enricher, open_enricher
@@ -209,6 +210,17 @@ def test_a_missing_value_is_undetermined_or_makes_no_triple(folder: Path, opened
         }
     with pytest.raises(UsageError):
         open_enricher(folder / "building.ofn", mapping=folder / "mapping.rml.ttl", reasoner="own")
+
+
+def test_the_demo_alerts_and_a_room_changes(tmp_path: Path) -> None:
+    called = CliRunner().invoke(gateway.main, [str(tmp_path / "b"), "--events", "200", "--seconds", "0.2"])
+    assert called.exit_code == 0, called.output
+    assert "room5 (SpinningClass)" in called.output and "room5 (Office)" not in called.output
+
+
+def test_a_building_is_generated(tmp_path: Path) -> None:
+    called = shiq("generate", "building", "--rooms", 3, "--events", 7, "--out", tmp_path)
+    assert called.returncode == 0 and len((tmp_path / "readings.jsonl").read_text().splitlines()) == 7
 
 
 def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:

@@ -59,6 +59,23 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
     return _generate(lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress), quiet, verbose)
 
 
+@generate.command()
+@click.option("--rooms", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("--events", type=click.IntRange(min=0), default=10_000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out", "-o", required=True, help="Directory to write to.")
+def building(rooms: int, events: int, seed: int, out: str) -> int:
+    """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON."""
+    from jobs.evaluation.streams.building import write
+
+    names = write(Path(out), rooms, events, seed)
+    click.echo(f"{out}: {', '.join(names)}; {rooms:,} rooms, {events:,} readings")
+    click.echo(
+        f"shiq stream enrich -t {out}/building.ofn --mapping {out}/mapping.rml.ttl --stream readings -s {out}/readings.jsonl"
+    )
+    return 0
+
+
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
     """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
     progress = ProgressLine(level(quiet, verbose))
