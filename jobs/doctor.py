@@ -27,7 +27,9 @@ SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
 NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
-OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark"}
+OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "protobuf": "spark"}
+#: Streams on Spark need protobuf, which pyspark's own extras lack.
+PROTOBUF = (6, 33)
 
 #: Less free disk than this is told.
 FREE_BYTES = 1 << 30
@@ -87,8 +89,13 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, FAIL, "not installed", "Install shiq again: pip install shiq brings it.")
     for name, extra in OPTIONAL.items():
         version = _version(name)
-        how = "" if version else f"pip install 'shiq[{extra}]'"
-        yield Finding(name, OK if version else WARN, version or "not installed", how)
+        well = bool(version) and (name != "protobuf" or new_enough(version))
+        yield Finding(name, OK if well else WARN, version or "not installed", "" if well else f"pip install 'shiq[{extra}]'")
+
+
+def new_enough(protobuf: str) -> bool:
+    """Whether it is a version of protobuf that streams on Spark can use."""
+    return tuple(int(part) for part in protobuf.split(".")[:2] if part.isdigit()) >= PROTOBUF
 
 
 def _version(name: str) -> str:

@@ -67,6 +67,7 @@ ROOMS = (
     "jobs.doctor",
     "jobs.reports",
     "jobs.gate",
+    "jobs.streaming",
     "jobs.evaluation",
     "jobs.text",
     "jobs.commands",

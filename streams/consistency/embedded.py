@@ -73,9 +73,10 @@ def watch_run(
     static: Any = None,
     checks: tuple[Session, int] | None = None,
     heard: Callable[[list[Row]], None] | None = None,
+    drive: Callable[[Run, Watch], StreamResult] | None = None,
 ) -> StreamResult:
     """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``, ``quarantine``. ``checks``: a store
-    that windows are checked against, and each how many units."""
+    that windows are checked against, and each how many units; ``drive``: what feeds the watch, if not this process."""
     outputs = run.outputs
     tell = heard or outputs.to("out")
     watch = Watch(plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow)
@@ -85,7 +86,7 @@ def watch_run(
     if checks is not None:
         watch.beside.append(StoreChecks(*checks, plan.window, asked.end))
     watch.begin(static)
-    result = run.drive(watch, follow=asked.follow)
+    result = run.drive(watch, follow=asked.follow) if drive is None else drive(run, watch)
     outputs.write("verdicts", result.verdicts)
     return result
 

@@ -25,6 +25,7 @@ from shiq.verdict import Leftover, blocks
 from streams.consistency.cost import cheapest, costed, label_rates
 from streams.consistency.dl_lite import Negative, Origins, View, limits_of, siblings_disjoint
 from streams.consistency.labels import MISFIT, shown
+from streams.consistency.masks import Masks, masks
 from streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
@@ -71,6 +72,11 @@ class Plan:
     @cached_property
     def root_set(self) -> Group:
         return tuple(negative for group in self.grouped for negative in group)
+
+    @cached_property
+    def masks(self) -> Masks:
+        """The masks of all roots."""
+        return masks(self.view, self.root_set)
 
     @property
     def roots(self) -> tuple[Labels, ...]:

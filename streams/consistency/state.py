@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.consistency.masks import masks
 from streams.consistency.plan import Plan
 from streams.consistency.spans import BEGINNING, END, Flags, Spans, ends, joined, live, no_spans, runs
 from streams.consistency.strategies import strategy_of
@@ -22,7 +21,7 @@ class Partition:
     """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
 
     def __init__(self, plan: Plan) -> None:
-        self.masks = masks(plan.view, plan.root_set)
+        self.masks = plan.masks
         self.finder, self.window = Finder(self.masks), plan.window
         self.strategy = strategy_of(plan.strategy, self.masks, plan.bolts, plan.window)
         self.spans = no_spans()

@@ -71,7 +71,9 @@ def open_source(target: str, unit: str = "sec", format: str = "auto") -> Source:
 # --- lines -----------------------------------------------------------------------------------------
 
 
-def _lines(stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False) -> Iterator[tuple[Record, int]]:
+def read_lines(
+    stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[Record, int]]:
     """The records of a stream of lines, and how many bytes each took; ``wait``: called at its end, whether to look again."""
     number, begun = before, b""
     while True:
@@ -112,7 +114,7 @@ class LinesFile:
             return
         done = self.position["line"]
         unpacked = FileSource(self.name, self.path, Format.NTRIPLES, packing).open()
-        for record, size in _lines(unpacked, self.name, 0):
+        for record, size in read_lines(unpacked, self.name, 0):
             if record.line > done:
                 self._went(record, size)
                 if record.data:
@@ -127,7 +129,7 @@ class LinesFile:
         try:
             with open(self.path, "rb") as stream:
                 stream.seek(self.position["byte"])
-                for record, size in _lines(stream, self.name, self.position["line"], wait):
+                for record, size in read_lines(stream, self.name, self.position["line"], wait):
                     self._went(record, size)
                     if record.data:
                         yield record
@@ -154,7 +156,7 @@ class Folder:
     def read(self, follow: bool) -> Iterator[Record]:
         while True:
             done = set(self.position["done"])
-            for file in self._files():
+            for file in self.files():
                 if file.name in done:
                     continue
                 begun = self.position["at"] if self.position["file"] == file.name else None
@@ -167,7 +169,8 @@ class Folder:
                 return
             time.sleep(_LOOK)
 
-    def _files(self) -> list[Path]:
+    def files(self) -> list[Path]:
+        """Those there are now. Raises: InputError for a folder within."""
         entries = sorted(entry for entry in self.path.iterdir() if not entry.name.startswith((".", "_")))
         folder = next((entry for entry in entries if entry.is_dir()), None)
         if folder is not None:
@@ -183,7 +186,7 @@ class Pipe:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        for record, _ in _lines(sys.stdin.buffer, self.name, 0):
+        for record, _ in read_lines(sys.stdin.buffer, self.name, 0):
             self.position = record.line
             if record.data:
                 yield record
@@ -204,7 +207,7 @@ class Socket:
             with socket.create_connection((found.hostname, found.port), timeout=30) as connection:
                 connection.settimeout(None)
                 with connection.makefile("rb") as stream:
-                    for record, _ in _lines(stream, self.name, 0):
+                    for record, _ in read_lines(stream, self.name, 0):
                         self.position = record.line
                         if record.data:
                             yield record
@@ -233,9 +236,10 @@ class Table:
             if number <= self.position:
                 continue
             self.position = number
-            yield self._record(number, values)
+            yield self.record(number, values)
 
-    def _record(self, number: int, values: dict[str, Any]) -> Record:
+    def record(self, number: int, values: dict[str, Any]) -> Record:
+        """The record of a row."""
         from streams.front.tables import event_of
 
         shown = " ".join(str(value) for value in values.values())

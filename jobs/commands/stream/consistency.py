@@ -19,7 +19,13 @@ from shiq.errors import UsageError
 @click.option("--every", type=click.IntRange(min=1), metavar="K", help="With --store: check windows whole each K units.")
 @click.option("--from", "start", type=int, metavar="M", help="Where the stream begins; else with its first time.")
 @click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
-@click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="How many events are taken at once.")
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="How many events are taken at once; Spark takes what there is.",
+)
 @click.option("--verdicts", metavar="FILE", help="One row a run of points of one verdict.")
 @click.option("--accepted", metavar="FILE", help="Events that contradict none accepted before, as they stood.")
 @click.option("--quarantine", metavar="FILE", help="The others; of a conflict the newest event.")
@@ -51,8 +57,8 @@ def consistency(
     from streams.consistency.embedded import Asked, watch_run
     from streams.consistency.rate import rate_source
 
-    if feed.engine == "spark":
-        raise UsageError("--engine spark is not there yet", "Leave it out.")
+    if feed.engine == "spark" and (store or accepted or quarantine):
+        raise UsageError("--store, --accepted and --quarantine are of one process", "Leave out --engine spark, or these.")
     if (every is None) != (store is None):
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:
@@ -72,7 +78,12 @@ def consistency(
         made = {name: rate_source(name, found.view.signature) for name in feed.sources if name.startswith("rate://")}
         run = stack.enter_context(feed.started(settings, made, **files))
         checks = (session, every) if session and every else None
-        result = watch_run(run, found, feed.arrivals(run), asked, list(static) or None, checks)
+        drive = None
+        if feed.engine == "spark":
+            from jobs.streaming.consistency import on_spark
+
+            drive = on_spark(feed.sources, format=feed.format, master=feed.master)
+        result = watch_run(run, found, feed.arrivals(run), asked, list(static) or None, checks, drive=drive)
     feed.tell(stream_text(result, found, feed.allow, verbose=feed.verbose))
     write_json(feed.json_file, result.to_dict())
     return result.exit_code

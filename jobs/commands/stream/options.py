@@ -52,7 +52,8 @@ class Feed:
     ) -> AbstractContextManager[Run]:
         """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings`` of the command, which change
         rows (see `streams.front.run.started`); ``made``: sources, by name, that only the command can open."""
-        own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit, "format": self.format}
+        own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
+        own |= {"format": self.format, "engine": self.engine}
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.json_file == "-":
             targets = {name: None if target == "-" else target for name, target in targets.items()}

@@ -1,0 +1,186 @@
+"""Records as a task hands them on: chunks, each a head of what order and lateness are judged by, and parts for buckets.
+
+A head has a line for each record: its number, time, id, what is wrong with it, and (packed) its text, in case it is rejected. The
+parts are a system's own columns; ``event`` in them is the record's place in the chunk, so that those of rejected records can be
+taken out without looking at anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from streams.front.event import Event, EventError, parse_event
+from streams.front.record import Record
+
+#: The columns of what goes from stage to stage; heads, and what is told to the driver, have buckets of their own.
+COLUMNS: Final = "bucket int, place string, data binary"
+HEAD, TOLD = -2, -1
+#: A chunk has at most so many records, or bytes.
+MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
+_PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+_HEAD: Final = pa.schema(
+    {"line": pa.int64(), "t": pa.int64(), "id": pa.string(), "problem": pa.string(), "triples": pa.int64(), "text": pa.binary()}
+)
+
+#: A record that was not used wholly: its place in the chunk, the kind, why, and how it reads.
+Refused = tuple[int, str, str, str]
+Row = dict[str, Any]
+
+
+class Moment(NamedTuple):
+    """How far the stream is: the first and newest times accepted, and before what none is accepted any more."""
+
+    first: int | None = None
+    newest: int | None = None
+    watermark: int | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used; figures to be summed up."""
+
+    parts: Mapping[int, pa.Table]
+    refused: Sequence[Refused] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which events are used: ``unit``, ``lateness``, ``max_ahead`` and ``window`` as `streams.front.arrivals.Arrivals` has them;
+    those outside [``start``, ``end``] are counted, and not used."""
+
+    unit: str = "sec"
+    lateness: int | None = 0
+    max_ahead: int = 100_000
+    window: int = 0
+    start: int | None = None
+    end: int | None = None
+
+
+class System(Protocol):
+    """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear to make (`cached_property`)."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def buckets(self) -> int:
+        """How many there are, from 0 on; fixed for a checkpoint."""
+
+    def split(self, events: Sequence[Event | None]) -> Split:
+        """Takes the events of a chunk apart; None stands where a record is none."""
+
+    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
+        """Takes parts, in order; the new state and the rows that are known now. Called in each batch for each bucket."""
+
+    def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
+        """The rows that the end of the input brings; the state stays."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets); ``position``: (unit, up to where) it is
+    read by it."""
+
+    source: str
+    is_topic: bool
+    covers: int
+    position: tuple[str, int] | None
+    refused: Sequence[Refused]
+    counts: Mapping[str, int]
+    records: pa.Table
+
+    def to_bytes(self) -> bytes:
+        document = {name: getattr(self, name) for name in _TOLD}
+        return packed(self.records.replace_schema_metadata({"head": json.dumps(document)}), _PACKED)
+
+    @staticmethod
+    def of_bytes(data: bytes) -> Head:
+        table = unpacked(data)
+        return Head(**json.loads(table.schema.metadata[b"head"]), records=table)
+
+
+_TOLD = ("source", "is_topic", "covers", "position", "refused", "counts")
+
+
+def packed(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
+    """A table as Arrow's stream format."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def unpacked(data: bytes) -> pa.Table:
+    return pa.ipc.open_stream(data).read_all()
+
+
+def rows_of(
+    records: Iterable[Record],
+    system: System,
+    place: Callable[[Record, int], list[Any]],
+    *,
+    source: str,
+    is_topic: bool = False,
+    position: tuple[str, int] | None = None,
+) -> Iterator[tuple[int, str, bytes]]:
+    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by its first record and number, what
+    chunks are ordered by. At least one chunk, so that ``position`` is told."""
+    chunk, size, number, before = list[Record](), 0, 0, 0
+    none = Record(source, 1, b"")
+    for record in records:
+        chunk.append(record)
+        size += len(record.data)
+        if len(chunk) >= MOST_RECORDS or size >= MOST_BYTES:
+            yield from _rows(chunk, system, json.dumps(place(chunk[0], number)), source, is_topic, before, position)
+            before, chunk, size, number = chunk[-1].line, [], 0, number + 1
+    if chunk or not number:
+        first = chunk[0] if chunk else none
+        yield from _rows(chunk, system, json.dumps(place(first, number)), source, is_topic, before, position)
+
+
+def _rows(
+    chunk: Sequence[Record],
+    system: System,
+    place: str,
+    source: str,
+    is_topic: bool,
+    before: int,
+    position: tuple[str, int] | None,
+) -> Iterator[tuple[int, str, bytes]]:
+    covers = chunk[-1].line - before if chunk else 0
+    shift = 0 if is_topic else before
+    chunk = [record for record in chunk if record.data or record.event or record.problem]
+    events, problems = list[Event | None](), list[str | None]()
+    for record in chunk:
+        event, problem = _event(record, system.limits.unit)
+        events.append(event)
+        problems.append(problem)
+    split = system.split(events)
+    columns = {
+        "line": [record.line - shift for record in chunk],
+        "t": [None if event is None else event.t for event in events],
+        "id": [None if event is None else event.id for event in events],
+        "problem": problems,
+        "triples": [0 if event is None else len(event.triples) for event in events],
+        "text": [record.data for record in chunk],
+    }
+    records = pa.table(columns, schema=_HEAD)
+    yield HEAD, place, Head(source, is_topic, covers, position, split.refused, split.counts, records).to_bytes()
+    for bucket, part in split.parts.items():
+        yield bucket, place, packed(part)
+
+
+def _event(record: Record, unit: str) -> tuple[Event | None, str | None]:
+    try:
+        if record.problem:
+            raise EventError(record.problem)
+        return record.event or parse_event(record.data, unit), None
+    except EventError as error:
+        return None, str(error)

@@ -1,0 +1,226 @@
+"""Consistency of streams on Spark: the columns and the kernel of one process, a bucket of individuals at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from jobs.spark.session import stop
+from jobs.streaming.chunks import Limits, Moment, Row, Split
+from jobs.streaming.ordering import Told
+from jobs.streaming.pieces import BATCH_BYTES
+from jobs.streaming.query import Query
+from jobs.streaming.session import streaming_session
+from jobs.streaming.sources import is_kafka
+from shiq.columns.arrays import Ints
+from streams.consistency.events import Intake, Names
+from streams.consistency.plan import Plan
+from streams.consistency.rows import Rows, order
+from streams.consistency.spans import Spans, no_spans, runs
+from streams.consistency.state import Partition
+from streams.consistency.verdicts import StreamResult
+from streams.consistency.violations import Violations
+from streams.consistency.watch import Watch
+from streams.front.checkpoint import packed, unpacked
+from streams.front.event import Event
+from streams.front.run import Run
+
+#: Individuals are kept in so many buckets.
+BUCKETS: Final = 32
+
+
+def bucket_of(names: Sequence[bytes], buckets: int) -> Ints:
+    """The bucket of each individual or pair."""
+    return np.array([crc32(name) % buckets for name in names], np.int64)
+
+
+def _encoded(names: Sequence[str]) -> list[bytes]:
+    return [name.encode("utf-8", "surrogatepass") for name in names]
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """`jobs.streaming.chunks.System`. ``same``: one name of individuals that have several; ``static``: spans by bucket, with the
+    names of their individuals; ``follow``: conflicts are told when they open, too."""
+
+    plan: Plan
+    same: Mapping[str, str]
+    static: Mapping[int, tuple[list[str], Spans]]
+    limits: Limits
+    follow: bool = False
+    buckets: int = BUCKETS
+
+    def split(self, events: Sequence[Event | None]) -> Split:
+        """Columns of the events' triples by bucket: who, label, t, and the event."""
+        triples = [event.triples if event is not None else () for event in events]
+        owner = np.repeat(np.arange(len(events)), [len(texts) for texts in triples])
+        times = np.array([event.t if event is not None else -1 for event in events], np.int64)
+        intake, refused = Intake(self.plan.view, self.plan.masks, same=self.same), list[tuple[int, str, str, str]]()
+
+        def tell(place: int, kind: str, reason: str, text: str) -> None:
+            refused.append((int(owner[place]), kind, reason, text))
+
+        columns = intake.read([text for texts in triples for text in texts], owner, tell)
+        encoded = _encoded(intake.names.names)
+        names = np.array(encoded, object)
+        bucket = bucket_of(encoded, self.buckets)[columns.key] if len(names) else columns.key
+        at = np.argsort(bucket, kind="stable")
+        parts = {}
+        for rows in np.split(at, runs(bucket[at])[1:]) if len(at) else ():
+            who, which = np.unique(columns.key[rows], return_inverse=True)
+            parts[int(bucket[rows[0]])] = pa.table(
+                {
+                    "who": pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), pa.array(names[who], pa.binary())),
+                    "label": columns.label[rows].astype(np.int32),
+                    "t": times[columns.time[rows]],
+                    "event": columns.time[rows].astype(np.int32),
+                }
+            )
+        return Split(parts, refused, {"tuples": intake.tuples})
+
+    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
+        """Takes the columns of a batch; final rows, and with ``follow`` those of conflicts that opened."""
+        held, found = _Bucket(self, bucket, state), list[Row]()
+        held.telling.heard = found.extend
+        held.take(parts)
+        held.telling.final(held.partition.retire(moment.watermark or 0))
+        if self.follow and moment.newest is not None:
+            held.telling.opened(held.partition.open(), moment.first or 0, moment.newest)
+        return held.state(), found
+
+    def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
+        """The rows that are left, within the ends of the stream."""
+        held = _Bucket(self, bucket, state)
+        first = moment.first if self.limits.start is None else self.limits.start
+        last = moment.newest if self.limits.end is None else self.limits.end
+        found = held.partition.finish()
+        if first is None or last is None:
+            return []
+        start, end = np.maximum(found.start, first), np.minimum(found.end, last)
+        return held.telling.final(Violations(found.key, found.conflict, start, end).at(start <= end))
+
+
+class _Bucket:
+    """The kernel for one bucket, with the state that it had; at first with what is static."""
+
+    def __init__(self, system: Consistency, bucket: int, state: bytes | None) -> None:
+        self.partition, self.names = Partition(system.plan), Names()
+        self.telling = Rows(system.plan, self.partition.finder, self.names, system.limits.end, lambda rows: None)
+        if state is None:
+            names, spans = system.static.get(bucket, ([], no_spans()))
+        else:
+            self.telling.told, columns = unpacked(state)
+            text = columns.pop("names").tobytes().decode("utf-8", "surrogatepass")
+            names, spans = text.split("\n") if text else [], Spans(**columns)
+        self.names.set(list(names))
+        self.partition.restore(spans)
+
+    def take(self, parts: Sequence[pa.Table]) -> None:
+        """Takes the columns of `Consistency.split`."""
+        key, label, time = list[Ints](), list[Ints](), list[Ints]()
+        for part in parts:
+            who = part["who"].combine_chunks()
+            who = who if isinstance(who, pa.DictionaryArray) else who.chunk(0)
+            names = [name.decode("utf-8", "surrogatepass") for name in who.dictionary.to_pylist()]
+            key.append(np.array(self.names.all(names), np.int64)[who.indices.to_numpy()])
+            label.append(part["label"].to_numpy().astype(np.int64))
+            time.append(part["t"].to_numpy())
+        if key:
+            self.partition.take(np.concatenate(key), np.concatenate(label), np.concatenate(time))
+
+    def state(self) -> bytes:
+        """The live spans and their names, and which open conflicts were told."""
+        key = self.partition.keys()
+        self.partition.renumber(self.names.keep(key[runs(key)]))
+        names = np.frombuffer("\n".join(self.names.names).encode("utf-8", "surrogatepass"), np.uint8)
+        return packed(self.telling.told, {**self.partition.spans._asdict(), "names": names})
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What buckets find, taken down by ``watch``, which decides nothing itself."""
+
+    watch: Watch
+
+    def hear(self, told: Told, rows: Sequence[Row]) -> None:
+        """Takes the figures, rejects and rows of a batch."""
+        watch, counts = self.watch, dict(told.counts)
+        watch.arrivals.first, watch.arrivals.clock.newest = told.moment.first, told.moment.newest
+        watch.arrivals.duplicates += counts.pop("duplicates")
+        watch.intake.tuples += counts.pop("tuples", 0)
+        for name, count in counts.items():
+            watch.counts[name] += count
+        for kind, source, line, reason, text, t in told.rejects:
+            watch.arrivals.rejects.add(kind, source, line, reason, text)
+            watch.arrivals.unused(kind, t)
+        self.take(rows)
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Takes rows."""
+        ordered = sorted(rows, key=order)
+        self.watch.heard(ordered)
+        final = [row for row in ordered if row["final"]]
+        self.watch.verdicts.add(final)
+        self.watch.rows += final
+
+    def state(self) -> bytes:
+        return self.watch.state()
+
+    def restore(self, state: bytes) -> None:
+        self.watch.restore(state)
+
+
+def system_of(watch: Watch) -> Consistency:
+    """What ``watch``, which has begun, does, for Spark; it hands over what is static."""
+    names, spans = watch.intake.names, watch.partition.spans
+    key, label = watch.plan.masks.split(spans.code)
+    bucket = bucket_of(_encoded(names.names), BUCKETS)[key] if len(key) else key
+    static = {}
+    for number in np.unique(bucket).tolist():
+        rows = np.flatnonzero(bucket == number)
+        who, which = np.unique(key[rows], return_inverse=True)
+        code = watch.plan.masks.code(which.astype(np.int64), label[rows])
+        static[number] = [names.names[n] for n in who.tolist()], spans.at(rows)._replace(code=code)
+    names.set([])
+    watch.partition.spans = no_spans()
+    clock = watch.arrivals.clock
+    limits = Limits(watch.arrivals.unit, clock.lateness, clock.max_ahead, watch.plan.window, watch.start, watch.end)
+    return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow)
+
+
+def on_spark(targets: Sequence[str], *, format: str = "auto", master: str | None = None) -> Callable[[Run, Watch], StreamResult]:
+    """What drives a watch that has begun by Spark Structured Streaming (see `streams.consistency.embedded.watch_run`)."""
+
+    def driven(run: Run, watch: Watch) -> StreamResult:
+        session, started = streaming_session(master, kafka=is_kafka(targets))
+        try:
+            return drive(session, run, watch, targets, format=format)
+        finally:
+            if started:
+                stop(session)
+
+    return driven
+
+
+def drive(
+    session: SparkSession,
+    run: Run,
+    watch: Watch,
+    targets: Sequence[str],
+    *,
+    format: str = "auto",
+    batch_bytes: int = BATCH_BYTES,
+) -> StreamResult:
+    """What `Run.drive` gives, by the streaming session. Raises: UsageError, InputError, OperationalError."""
+    findings = Findings(watch)
+    query = Query(session, targets, system_of(watch), findings, run, format, batch_bytes)
+    findings.take(query.drive(follow=watch.follow))
+    result = watch.finish()
+    run.outputs.flush()
+    return result

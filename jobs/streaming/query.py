@@ -1,0 +1,160 @@
+"""A stream system on Spark, from sources to outputs; each batch's rows and the checkpoint in one step.
+
+What Spark had done behind our last checkpoint when the driver died, it does again, from the same offsets and states to the same
+rows; a batch that the checkpoint has is not written again. So each row is there once.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from jobs.streaming.chunks import TOLD, Moment, Row, System
+from jobs.streaming.ordering import Told
+from jobs.streaming.pieces import BATCH_BYTES
+from jobs.streaming.shipped import Shipped
+from jobs.streaming.sources import chunks, is_kafka
+from jobs.streaming.stages import LAST, STATE, finishing, staged
+from shiq.errors import OperationalError, ShiqError
+from streams.front.checkpoint import Saved
+from streams.front.run import Run
+
+#: Seconds between looks whether Ctrl-C was pressed.
+_LOOK = 1
+
+
+class Listener(Protocol):
+    """Hears, on the driver, what each batch brings; writes it to the outputs of its run."""
+
+    def hear(self, told: Told, rows: list[Row]) -> None:
+        """Takes what the order tells, and the rows of all buckets."""
+
+    def state(self) -> bytes:
+        """What `restore` takes."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on where another run was."""
+
+
+@dataclass
+class Query:
+    """One run of ``system`` on Spark over ``targets``; ``run``: its outputs and checkpoint."""
+
+    session: SparkSession
+    targets: Sequence[str]
+    system: System
+    listener: Listener
+    run: Run
+    format: str = "auto"
+    batch_bytes: int = BATCH_BYTES
+    batch: int = -1
+    moment: Moment = field(default_factory=Moment)
+    positions: dict[str, int] = field(default_factory=dict)
+    failed: ShiqError | None = None
+
+    def drive(self, *, follow: bool = False) -> list[Row]:
+        """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C is the end of the input.
+
+        Raises: UsageError, InputError, OperationalError."""
+        if self.run.saved is not None:
+            self._restore(self.run.saved)
+        system = Shipped(self.session.sparkContext, self.system)
+        try:
+            with self._folder() as folder:
+                how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
+                frame = chunks(self.session, self.targets, system, self.positions, **how)
+                writer = staged(frame, system).writeStream.foreachBatch(self._batch).outputMode("append")
+                writer = writer.option("checkpointLocation", str(folder))
+                if is_kafka(self.targets) and not follow:
+                    writer = writer.trigger(availableNow=True)
+                self._wait(writer.start(), follow)
+                return self._finish(folder, system) if self.batch >= 0 else []
+        finally:
+            system.destroy()
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Where Spark keeps its own checkpoint: beside ours, or for this run only."""
+        if self.run.checkpoint is not None:
+            yield (self.run.checkpoint.path / "spark").absolute()
+            return
+        folder = Path(tempfile.mkdtemp(prefix="shiq-stream-"))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _wait(self, query: StreamingQuery, follow: bool) -> None:
+        try:
+            if follow or is_kafka(self.targets):
+                while not query.awaitTermination(_LOOK):
+                    pass
+            else:
+                query.processAllAvailable()
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+        except PySparkException as error:
+            raise self.failed or OperationalError(f"Spark: {_first_line(error)}", "Look at what Spark's log says.") from error
+        finally:
+            query.stop()
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        """Hears one batch and saves, unless that was done before. To be called once for each: Spark would do it all again."""
+        if number <= self.batch:
+            return
+        try:
+            told, rows = _read(frame.toArrow())
+            self.positions.update(told.positions)
+            self.moment = told.moment
+            self.listener.hear(told, rows)
+            self.batch = number
+            lengths = self.run.outputs.flush()
+            if self.run.checkpoint is not None:
+                self.run.checkpoint.save(
+                    Saved({"batch": number, "moment": self.moment, "read": self.positions}, lengths, self.listener.state())
+                )
+        except ShiqError as error:
+            self.failed = error
+            raise
+
+    def _restore(self, saved: Saved) -> None:
+        if self.run.checkpoint is not None and not (self.run.checkpoint.path / "spark" / "offsets").is_dir():
+            raise OperationalError(
+                f"{self.run.checkpoint.path}: what Spark kept there is gone", "Remove the directory to begin anew."
+            )
+        self.batch, self.moment = saved.positions["batch"], Moment(*saved.positions["moment"])
+        self.positions = dict(saved.positions["read"])
+        self.listener.restore(saved.state)
+
+    def _finish(self, folder: Path, system: Shipped[System]) -> list[Row]:
+        states = self.session.read.format("statestore").options(operatorId=str(LAST), batchId=str(self.batch), stateVarName=STATE)
+        values = states.load(str(folder)).select("key.bucket", "value.data")
+        found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
+        return [row for rows in found.column("rows").to_pylist() for row in json.loads(rows)]
+
+
+def _read(table: Any) -> tuple[Told, list[Row]]:
+    told, rows = Told(Moment()), list[Row]()
+    for bucket, data in zip(table.column("bucket").to_pylist(), table.column("data").to_pylist()):
+        if bucket == TOLD:
+            told = Told.of_bytes(data)
+        else:
+            rows += json.loads(data)
+    return told, rows
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if "Error:" in line or "Exception:" in line]
+    return (named or lines or [type(error).__name__])[-1][:300]

@@ -1,0 +1,85 @@
+"""Spark sessions for streams: state in RocksDB, whose changes are what a checkpoint takes."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+from urllib.request import urlopen
+
+from pyspark.sql import SparkSession
+
+from jobs.doctor import PROTOBUF, new_enough
+from jobs.spark.session import spark_session
+from shiq.errors import OperationalError
+
+#: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
+KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
+_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+_CENTRAL: Final = "https://repo1.maven.org/maven2"
+_PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_SETTINGS: Final = {
+    "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Time moves by events alone (see `ordering`): without any there is nothing to do.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # A row between stages is a part of a chunk, and may be large.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+}
+
+
+def streaming_session(master: str | None = None, *, kafka: bool = False) -> tuple[SparkSession, bool]:
+    """A session whose settings are for streams, beside others of the same Spark; and whether Spark was started here.
+
+    ``kafka``: with the connector. Raises: OperationalError where something is missing.
+    """
+    check_protobuf()
+    session, started = spark_session(master=master, settings=_connector() if kafka else None, name="shiq stream")
+    own = session.newSession()
+    for name, value in _SETTINGS.items():
+        own.conf.set(name, value)
+    if str(own.sparkContext.master).startswith("local"):
+        # Each task of a stage with state opens and commits a store of its own.
+        own.conf.set("spark.sql.shuffle.partitions", str(own.sparkContext.defaultParallelism))
+    return own, started
+
+
+def check_protobuf() -> None:
+    """Spark speaks with stages that keep state in its messages. Raises: OperationalError where it is missing or too old."""
+    try:
+        found = version("protobuf")
+    except PackageNotFoundError:
+        found = "none"
+    if not new_enough(found):
+        wanted = ".".join(map(str, PROTOBUF))
+        raise OperationalError(
+            f"streams on Spark need protobuf {wanted} or newer (there is {found})", "Install it: pip install 'shiq[spark]'."
+        )
+
+
+def _connector() -> dict[str, str]:
+    named = os.environ.get(KAFKA_JARS)
+    if named:
+        paths = [Path(part) for part in named.split(",")]
+        jars = [str(jar) for path in paths for jar in (sorted(path.glob("*.jar")) if path.is_dir() else [path])]
+        missing = next((jar for jar in jars if not Path(jar).is_file()), None if jars else named)
+        if missing is not None:
+            raise OperationalError(f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them.")
+        return {"spark.jars": ",".join(jars)}
+    return {"spark.jars.packages": f"{_PACKAGE}:{_connector_version()}"}
+
+
+def _connector_version() -> str:
+    """Spark's own, or the newest of its minor version that there is."""
+    import pyspark
+
+    own = pyspark.__version__
+    minor, (group, artifact) = own[: own.rindex(".") + 1], _PACKAGE.split(":")
+    try:
+        with urlopen(f"{_CENTRAL}/{group.replace('.', '/')}/{artifact}/maven-metadata.xml", timeout=10) as answer:
+            found = set(re.findall(rf"<version>({re.escape(minor)}\d+)</version>", answer.read().decode()))
+    except OSError:
+        return own  # Ivy may have it, or know of another repository
+    return own if own in found or not found else max(found, key=lambda version: int(version.rpartition(".")[2]))

@@ -1,0 +1,144 @@
+"""Sources of Spark: files and tables as a data source of our own, piece by piece; Kafka by its connector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from jobs.streaming.chunks import COLUMNS, System, rows_of
+from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, advanced, between, records, units
+from jobs.streaming.shipped import Shipped
+from shiq.errors import UsageError
+from streams.front.kafka import kafka_address
+from streams.front.record import Record
+
+Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+#: What one batch takes of a topic.
+_OFFSETS = 200_000
+
+
+class Pieces(DataSource):
+    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes)."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "shiq_pieces"
+
+    def schema(self) -> str:
+        return "piece string"
+
+    def streamReader(self, schema: StructType) -> PiecesReader:
+        return PiecesReader(dict(self.options))
+
+
+class PiecesReader(DataSourceStreamReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        self.targets: list[str] = json.loads(options["targets"])
+        self.format, self.follow, self.batch = options["format"], bool(options["follow"]), int(options["batch"])
+        self.positions: dict[str, int] = json.loads(options["positions"])
+
+    def initialOffset(self) -> dict[str, int]:
+        return {}
+
+    def latestOffset(self) -> dict[str, int]:
+        return advanced(units(self.targets, self.format, follow=self.follow), self.positions, self.batch)
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        # After a restart the batch that was begun comes again, whatever `positions` said.
+        self.positions = end
+        there = units(self.targets, self.format, follow=self.follow)
+        return [InputPartition(piece.to_text()) for piece in between(there, start, end, self.batch // PIECES)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
+        yield (partition.value,)
+
+
+def _file_chunks(system: Shipped[System]) -> Batches:
+    def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for text in batch.column(0).to_pylist():
+                piece, own = Piece.of_text(text), system.value
+                unit = piece.unit
+
+                def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
+                    return [piece.unit.source, piece.unit.order, piece.low, number]
+
+                found = records(piece, own.limits.unit)
+                yield from _batches(rows_of(found, own, place, source=unit.name, position=(unit.key, piece.high)))
+
+    return parse
+
+
+def _topic_chunks(system: Shipped[System], number: int, name: str) -> Batches:
+    def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = {name: batch.column(name).to_pylist() for name in ("partition", "offset", "value")}
+            for partition in sorted(set(columns["partition"])):
+                source = f"{name}/{partition}"
+                found = [
+                    Record(source, offset, value or b"", problem="" if value else "an empty message")
+                    for its, offset, value in zip(*columns.values())
+                    if its == partition
+                ]
+
+                def place(first: Record, _: int, partition: int = partition) -> list[Any]:
+                    return [number, first.line, partition]
+
+                yield from _batches(rows_of(found, system.value, place, source=source, is_topic=True))
+
+    return parse
+
+
+def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
+    for bucket, place, data in rows:
+        columns = [pa.array([bucket], pa.int32()), pa.array([place]), pa.array([data], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, ["bucket", "place", "data"])
+
+
+def is_kafka(targets: Sequence[str]) -> bool:
+    """Whether they are topics. Raises: UsageError for what Spark cannot read here."""
+    topics = [target for target in targets if target.startswith("kafka://")]
+    other = next((target for target in targets if target == "-" or ("://" in target and target not in topics)), None)
+    if other is not None:
+        raise UsageError(f"{other} is read in one process", "Leave out --engine spark, or give files, tables or topics.")
+    if topics and len(topics) < len(targets):
+        raise UsageError("files and topics in one run on Spark have no order", "Give files and tables, or topics.")
+    return bool(topics)
+
+
+def chunks(
+    session: SparkSession,
+    targets: Sequence[str],
+    system: Shipped[System],
+    positions: dict[str, int],
+    *,
+    format: str = "auto",
+    follow: bool = False,
+    batch: int = BATCH_BYTES,
+) -> DataFrame:
+    """The chunks of all that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once.
+
+    Raises: UsageError, InputError.
+    """
+    if is_kafka(targets):
+        return reduce(DataFrame.unionAll, (_topic(session, n, target, system) for n, target in enumerate(targets)))
+    units(targets, format, follow=follow)  # what is wrong with them is said here
+    session.dataSource.register(Pieces)
+    options = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
+    reader = session.readStream.format(Pieces.name()).options(**options, format=format, follow="yes" if follow else "")
+    return reader.load().mapInArrow(_file_chunks(system), COLUMNS)
+
+
+def _topic(session: SparkSession, number: int, target: str, system: Shipped[System]) -> DataFrame:
+    broker, topic = kafka_address(target)
+    options = {"kafka.bootstrap.servers": broker, "subscribe": topic, "startingOffsets": "earliest"}
+    reader = session.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=str(_OFFSETS))
+    messages = reader.load().select("partition", "offset", "value")
+    return messages.mapInArrow(_topic_chunks(system, number, f"kafka://{broker}/{topic}"), COLUMNS)

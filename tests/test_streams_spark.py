@@ -1,0 +1,269 @@
+"""Streams on Spark give what one process gives, whatever the batches, files, tasks and deaths."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jobs.streaming.chunks import TOLD, Limits, Split, rows_of
+from jobs.streaming.ordering import Order, Told
+from jobs.streaming.pieces import Piece, advanced, between, records, units
+from shiq import model as owl
+from shiq.abox import abox_of
+from shiq.functional.writer import axiom_text
+from streams.consistency import Plan, StreamResult, plan
+from streams.consistency.watch import Watch
+from streams.front.arrivals import Arrivals
+from streams.front.event import Event
+from streams.front.lateness import Clock
+from streams.front.record import Record
+from streams.front.rejects import Rejects
+from streams.front.run import started
+from streams.front.sources import open_source
+from tests.streams_random import drawn, events
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+
+def ran(
+    watched: Plan,
+    targets: Sequence[Path],
+    session: SparkSession | None,
+    folder: Path,
+    *,
+    static: Any = None,
+    lateness: int = 0,
+    checkpoint: Path | None = None,
+    batch_bytes: int = 1 << 20,
+    end: int | None = None,
+) -> tuple[StreamResult, list[Any], list[Any]]:
+    """The result, rows and rejects of a run, by Spark where there is a session."""
+    from jobs.streaming.consistency import drive
+
+    folder.mkdir(exist_ok=True)
+    out, rejects = folder / "rows.jsonl", folder / "rejects.jsonl"
+    sources = [open_source(str(target)) for target in targets]
+    with started(sources, {"out": str(out), "rejects": str(rejects)}, checkpoint) as run:
+        arrivals = Arrivals(Clock(lateness), Rejects(run.outputs.texts("rejects")))
+        watch = Watch(watched, arrivals, end=end, heard=run.outputs.to("out"))
+        watch.begin(static)
+        if session is None:
+            result = run.drive(watch)
+        else:
+            result = drive(session, run, watch, [str(target) for target in targets], batch_bytes=batch_bytes)
+    return result, sorted(read(out), key=str), sorted(read(rejects), key=str)
+
+
+def read(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def assert_same(one: tuple[StreamResult, list[Any], list[Any]], other: tuple[StreamResult, list[Any], list[Any]]) -> None:
+    for name in ("spans", "verdicts", "verdict"):
+        assert getattr(one[0], name) == getattr(other[0], name)
+    assert sorted(map(repr, one[0].leftovers)) == sorted(map(repr, other[0].leftovers))
+    assert one[1:] == other[1:]
+    for name in ("events", "triples", "outside", "duplicates", "rejected"):
+        assert one[0].statistics[name] == other[0].statistics[name]
+
+
+def many(seeds: range, folder: Path, lateness: int) -> tuple[str, list[str]]:
+    """An ontology file and lines of events of many random cases, each in a vocabulary of its own; with faults among them."""
+    axioms, lines = list[str](), list[tuple[int, str]]()
+    for seed in seeds:
+        case, draw = drawn(seed), random.Random(seed)
+        own = f"urn:{seed}-"
+        names = [f"Declaration(Class(<{name}>))" for name in sorted(case.tbox.signature.classes)]
+        names += [f"Declaration(ObjectProperty(<{name}>))" for name in sorted(case.tbox.signature.object_properties)]
+        axioms += [text.replace("urn:", own) for text in [*names, *map(axiom_text, case.tbox.axioms)]]
+        found = [json.dumps(event).replace("urn:", own) for event in events(case.stream)]
+        # Some come later than they may.
+        lines += [(t + draw.choice((*[0] * 9, lateness, lateness + 2)), text) for (t, _), text in zip(case.stream, found)]
+    lines += [(3, "{"), (5, ""), (6, '{"t": -1, "triples": []}'), (7, '{"t": 7000000, "triples": []}')]
+    lines += [(t, json.dumps({"t": t, "triples": [f"<urn:x{t}> <urn:unknown> <urn:y> ."], "id": f"e{t // 2}"})) for t in range(9)]
+    (folder / "onto.ofn").write_text("Ontology(<urn:many>\n" + "\n".join(axioms) + "\n)")
+    return str(folder / "onto.ofn"), [text for _, text in sorted(lines, key=lambda line: line[0])]
+
+
+def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
+    """Twenty at once, in a folder of files, one of them packed, in some batches; again from the checkpoint, and gone on with."""
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    onto, lines = many(range(20), tmp_path, 1)
+    folder = tmp_path / "events"
+    folder.mkdir()
+    third = len(lines) // 3
+    (folder / "1.jsonl").write_text("\n".join(lines[:third]))
+    with gzip.open(folder / "2.jsonl.gz", "wt") as packed:
+        packed.write("\n".join(lines[third : 2 * third]) + "\n")
+    watched = plan(onto, 3)
+    static = abox_of([owl.ClassAssertion(owl.Class("urn:0-A"), "urn:0-x")])
+    checkpoint = tmp_path / "checkpoint"
+
+    def both(number: int) -> StreamResult:
+        one = ran(watched, [folder], None, tmp_path / f"local{number}", static=static, lateness=1)
+        other = ran(
+            watched,
+            [folder],
+            session,
+            tmp_path / "spark",
+            static=static,
+            lateness=1,
+            checkpoint=checkpoint,
+            batch_bytes=20_000,
+        )
+        assert_same(one, other)
+        return one[0]
+
+    both(1)
+    (folder / "3.jsonl").write_text("\n".join(lines[2 * third :]))
+    whole = both(2)
+    assert {leftover.kind for leftover in whole.leftovers} == {"late", "ahead", "malformed", "undeclared"}
+    assert whole.spans and whole.statistics["duplicates"]
+
+
+# --- parts, without Spark --------------------------------------------------------------------------
+
+
+class _Numbers:
+    """A system that puts an event into the bucket of its time, and refuses those whose triples say so."""
+
+    limits = Limits(lateness=2, max_ahead=50, window=3, start=2, end=90)
+    buckets = 3
+
+    def split(self, events: Sequence[Event | None]) -> Split:
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        found = [(n, event) for n, event in enumerate(events) if event is not None]
+        parts = {}
+        for bucket in range(self.buckets):
+            own = [(n, event.t) for n, event in found if event.t % self.buckets == bucket]
+            if own:
+                parts[bucket] = pa.table({"event": [n for n, _ in own], "t": [t for _, t in own]})
+        return Split(parts, [(n, "malformed", "so", "text") for n, event in found if event.triples], {"seen": len(found)})
+
+    def step(self, bucket: int, state: bytes | None, parts: Any, moment: Any) -> Any:
+        raise NotImplementedError
+
+    def finish(self, bucket: int, state: bytes, moment: Any) -> Any:
+        raise NotImplementedError
+
+
+def _obvious(lines: Sequence[bytes], limits: Limits) -> tuple[list[int], list[Any], Arrivals]:
+    """The times that are used, and the rejects, record by record."""
+    told: list[Any] = []
+    arrivals = Arrivals(
+        Clock(limits.lateness, limits.max_ahead), Rejects(lambda rows: told.extend(map(json.loads, rows))), window=limits.window
+    )
+    used = []
+    for number, line in enumerate(lines, 1):
+        record = Record("f", number, line)
+        event = arrivals.accept(record) if line else None
+        if event is not None and (limits.start or 0) <= event.t <= (limits.end or event.t):
+            used.append(event.t)
+            if event.triples:
+                arrivals.rejects.add("malformed", "f", number, "so", "text")
+    return used, told, arrivals
+
+
+def _place(*numbers: Any) -> list[Any]:
+    """Of a chunk: what is known of its piece, then its number there."""
+    *piece, _, number = numbers
+    return [0, *piece, number]
+
+
+def test_order_and_lateness_are_judged_as_one_by_one() -> None:
+    import pyarrow as pa
+
+    from jobs.streaming.chunks import unpacked
+
+    for seed in range(150):
+        draw, t, lines = random.Random(seed), 0, list[bytes]()
+        faults = draw.choice((0.0, 0.1, 0.4))
+        for _ in range(draw.randint(0, 40)):
+            t += draw.choice((0, 0, 1, 1, 2, 30 if faults else 0))
+            event: dict[str, Any] = {"t": max(t - draw.choice((0, 0, 1, 2, 5 if faults else 0)), 0), "triples": []}
+            if draw.random() < faults:
+                event |= draw.choice(({"id": draw.choice("ab")}, {"triples": ["x"]}, {"t": 1.5}, {"t": t + 60}))
+            lines.append(b"" if draw.random() < faults / 4 else json.dumps(event).encode())
+        system, used, told, state = _Numbers(), list[int](), list[Any](), None
+        want, rejects, arrivals = _obvious(lines, system.limits)
+        cuts = sorted(draw.sample(range(len(lines) + 1), min(3, len(lines) + 1)))
+        batches = [lines[low:high] for low, high in zip([0, *cuts], [*cuts, len(lines)])]
+        done, counts = 0, {"duplicates": 0, "events": 0}
+        for batch in batches:
+            rows = list[Any]()
+            half = draw.randint(0, len(batch))
+            for n, piece in enumerate((batch[:half], batch[half:])):
+                found = [Record("f", i, line) for i, line in enumerate(piece, 1)]
+                place = partial(_place, done, n)
+                rows += rows_of(found, system, place, source="f", position=("f", done + n))
+            done += len(batch)
+            draw.shuffle(rows)
+            order = Order(system, state)
+            for bucket, place, data in order.take(rows):
+                if bucket == TOLD:
+                    last = Told.of_bytes(data)
+                    told += [dict(zip(("kind", "source", "line", "reason", "text"), reject)) for reject in last.rejects]
+                    counts = {name: counts[name] + last.counts[name] for name in counts}
+                elif place:
+                    part: pa.Table = unpacked(data)
+                    assert {time % 3 for time in part["t"].to_pylist()} <= {bucket}
+                    used += part["t"].to_pylist()
+            state = order.state()
+        assert (sorted(used), told) == (sorted(want), sorted(rejects, key=lambda row: row["line"])), seed
+        assert last.moment == (arrivals.first, arrivals.clock.newest, arrivals.clock.watermark)
+        assert counts == {"duplicates": arrivals.duplicates, "events": len(used)}
+
+
+def test_partitions_of_a_topic_go_side_by_side() -> None:
+    system, rows = _Numbers(), list[Any]()
+    for partition in (1, 0):
+        found = [Record(f"k/{partition}", n, json.dumps({"t": 2 + n, "triples": []}).encode()) for n in range(30)]
+        for low in range(0, 30, 7 + partition):
+            chunk = found[low : low + 7 + partition]
+            rows += rows_of(
+                chunk, system, lambda first, _, p=partition: [0, first.line, p], source=f"k/{partition}", is_topic=True
+            )
+    told = next(Told.of_bytes(data) for bucket, _, data in Order(system).take(rows) if bucket == TOLD)
+    assert (told.counts["events"], told.rejects, told.moment.newest) == (60, [], 31)
+
+
+def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    for name in ("a", "b"):
+        texts = [b"" if draw.random() < 0.1 else b"x" * draw.randint(1, 90) for _ in range(200)]
+        (tmp_path / name).write_bytes(b"\n".join(texts))
+    there = units([str(tmp_path)])
+    for most in (1, 50, 1000, 10**6):
+        at: dict[str, int] = {}
+        found = list[tuple[str, bytes]]()
+        while (then := advanced(there, at, most)) != at:
+            for piece in between(there, at, then, max(most // 3, 1)):
+                piece = Piece.of_text(piece.to_text())
+                lines = list(records(piece, "sec"))
+                assert [record.line for record in lines] == list(range(1, len(lines) + 1))
+                found += [(record.source, record.data) for record in lines]
+            at = then
+        whole = [(str(tmp_path / name), line) for name in ("a", "b") for line in (tmp_path / name).read_bytes().split(b"\n")]
+        assert found == (whole if whole[-1][1] else whole[:-1]), most
+
+
+def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
+    file = tmp_path / "e.jsonl"
+    file.write_bytes(b"one\ntw")
+    assert [unit.size for unit in units([str(file)], follow=True)] == [4]
+    assert [unit.size for unit in units([str(file)])] == [6]
+    file.write_bytes(b"x" * 200_000)
+    assert [unit.size for unit in units([str(file)], follow=True)] == [0]
