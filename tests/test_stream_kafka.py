@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from shiq.errors import OperationalError
 from streams.front.event import parse_event
 from streams.front.sinks import open_sink
 from streams.front.sources import open_source
+from tests.conftest import ROOT
 from tests.tools.kafka_broker import absent, broker
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
@@ -69,3 +72,41 @@ def test_rows_behind_a_checkpoint_are_not_sent_again(address: str) -> None:
 def test_no_broker_and_no_topic_are_said(address: str, tmp_path: Path) -> None:
     with pytest.raises(OperationalError, match="no-such-topic"):
         list(open_source(f"kafka://{address}/no-such-topic").read(False))
+
+
+def test_spark_reads_a_topic_and_writes_to_one(address: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    from tests.test_streams_spark import many
+
+    onto, lines = many(range(20), tmp_path, 1)
+    source = _topic(address, "spark-in", 3)
+    sink = open_sink(source)
+    sink.write(lines)
+    sink.close()
+    found = []
+    for engine in ("local", "spark"):
+        out = _topic(address, f"{engine}-out", 1)
+        command = [
+            "--tbox",
+            onto,
+            "--window",
+            "3",
+            "--source",
+            source,
+            "--lateness",
+            "99",
+            "--engine",
+            engine,
+            "--out",
+            out,
+            "-q",
+        ]
+        if engine == "spark":
+            command += ["--master", "local[2]", "--checkpoint", str(tmp_path / "checkpoint")]
+        for _ in range(2 if engine == "spark" else 1):
+            done = subprocess.run(
+                [sys.executable, "-m", "shiq", "stream", "consistency", *command], cwd=ROOT, capture_output=True, check=False
+            )
+            assert done.returncode == 1, done.stderr.decode()[-3000:]
+        found.append(sorted(record.text for record in open_source(out).read(False)))
+    assert found[0] == found[1] and found[0]

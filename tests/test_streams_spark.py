@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +31,7 @@ from streams.front.record import Record
 from streams.front.rejects import Rejects
 from streams.front.run import started
 from streams.front.sources import open_source
+from tests.conftest import ROOT
 from tests.streams_random import drawn, events
 
 if TYPE_CHECKING:
@@ -267,3 +272,75 @@ def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
     assert [unit.size for unit in units([str(file)])] == [6]
     file.write_bytes(b"x" * 200_000)
     assert [unit.size for unit in units([str(file)], follow=True)] == [0]
+
+
+# --- deaths ----------------------------------------------------------------------------------------
+
+
+def program(onto: str, source: str, folder: str, master: str) -> None:
+    """A run in small batches, with a checkpoint, in a process that may be killed."""
+    from jobs.spark.session import stop
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session(master)
+    place = Path(folder)
+    ran(plan(onto, 3), [Path(source)], session, place, lateness=1, checkpoint=place / "checkpoint", batch_bytes=10_000)
+    stop(session)
+
+
+def _begin(onto: str, source: Path, folder: Path, master: str) -> subprocess.Popen[bytes]:
+    code = f"from tests.test_streams_spark import program; program({onto!r}, {str(source)!r}, {str(folder)!r}, {master!r})"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log)
+
+
+def _wait_for_batch(process: subprocess.Popen[bytes], folder: Path, number: int) -> None:
+    """Until the checkpoint has so many batches."""
+    file, deadline = folder / "checkpoint" / "checkpoint.json", time.monotonic() + 600
+    while not file.exists() or json.loads(file.read_bytes())["positions"]["batch"] < number:
+        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
+        time.sleep(0.1)
+
+
+def _case(tmp_path: Path) -> tuple[str, Path, Path]:
+    onto, lines = many(range(100, 160), tmp_path, 1)
+    source, folder = tmp_path / "events.jsonl", tmp_path / "spark"
+    source.write_text("\n".join(lines))
+    folder.mkdir()
+    return onto, source, folder
+
+
+def _same_as_local(onto: str, source: Path, folder: Path) -> None:
+    _, rows, rejects = ran(plan(onto, 3), [source], None, folder.parent / "local", lateness=1)
+    assert rows and rejects
+    assert sorted(read(folder / "rows.jsonl"), key=str) == rows
+    assert sorted(read(folder / "rejects.jsonl"), key=str) == rejects
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_driver_is_killed(tmp_path: Path) -> None:
+    onto, source, folder = _case(tmp_path)
+    for batch in (0, 2):
+        killed = _begin(onto, source, folder, "local[2]")
+        _wait_for_batch(killed, folder, batch)
+        killed.kill()
+        killed.wait()
+    assert _begin(onto, source, folder, "local[2]").wait() == 0, (folder / "log").read_text()[-3000:]
+    _same_as_local(onto, source, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_an_executor_is_killed(tmp_path: Path) -> None:
+    from tests.spark_cluster import cluster, kill_a_worker
+
+    onto, source, folder = _case(tmp_path)
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as made:
+        process = _begin(onto, source, folder, made.url)
+        _wait_for_batch(process, folder, 0)
+        kill_a_worker(made)
+        assert process.wait() == 0, (folder / "log").read_text()[-3000:]
+    _same_as_local(onto, source, folder)

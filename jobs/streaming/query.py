@@ -31,6 +31,9 @@ from streams.front.run import Run
 
 #: Seconds between looks whether Ctrl-C was pressed.
 _LOOK = 1
+#: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed. Then the query is begun again,
+#: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most.
+_TOO_SLOW, _ATTEMPTS = "Python worker failed to connect back", 5
 
 
 class Listener(Protocol):
@@ -71,16 +74,25 @@ class Query:
         system = Shipped(self.session.sparkContext, self.system)
         try:
             with self._folder() as folder:
-                how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
-                frame = chunks(self.session, self.targets, system, self.positions, **how)
-                writer = staged(frame, system).writeStream.foreachBatch(self._batch).outputMode("append")
-                writer = writer.option("checkpointLocation", str(folder))
-                if is_kafka(self.targets) and not follow:
-                    writer = writer.trigger(availableNow=True)
-                self._wait(writer.start(), follow)
+                for attempt in range(1, _ATTEMPTS + 1):
+                    try:
+                        self._wait(self._start(system, folder, follow), follow)
+                        break
+                    except PySparkException as error:
+                        if _TOO_SLOW not in str(error) or attempt == _ATTEMPTS:
+                            raise
                 return self._finish(folder, system) if self.batch >= 0 else []
+        except PySparkException as error:
+            raise self.failed or OperationalError(f"Spark: {_first_line(error)}", "Look at what Spark's log says.") from error
         finally:
             system.destroy()
+
+    def _start(self, system: Shipped[System], folder: Path, follow: bool) -> StreamingQuery:
+        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
+        frame = chunks(self.session, self.targets, system, self.positions, **how)
+        writer = staged(frame, system).writeStream.foreachBatch(self._batch).outputMode("append")
+        writer = writer.option("checkpointLocation", str(folder))
+        return (writer.trigger(availableNow=True) if is_kafka(self.targets) and not follow else writer).start()
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -104,8 +116,6 @@ class Query:
         except KeyboardInterrupt:
             if not follow:
                 raise
-        except PySparkException as error:
-            raise self.failed or OperationalError(f"Spark: {_first_line(error)}", "Look at what Spark's log says.") from error
         finally:
             query.stop()
 
