@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,10 +15,64 @@ from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.progress import ProgressLine
 from jobs.text.generated import report_text
 
+if TYPE_CHECKING:
+    from jobs.evaluation.streams.rules import RuleStream
+
 
 @click.group(cls=Commands)
 def generate() -> None:
     """Make benchmark data."""
+
+
+def _rule_stream(command: Callable[..., RuleStream]) -> Callable[..., int]:
+    """A command that writes what ``command`` gives: program.lp and stream.log."""
+
+    @click.option("--points", type=click.IntRange(min=1), default=60, show_default=True)
+    @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+    @click.option("--out", "-o", required=True, help="Directory to write to.")
+    @wraps(command)
+    def run(out: str, **recipe: Any) -> int:
+        click.echo(f"{out}: {', '.join(command(**recipe).write(Path(out)))}")
+        return 0
+
+    return run
+
+
+@generate.command()
+@click.option("--side", type=click.IntRange(min=1, max=100), default=20, show_default=True, help="The square root of the panels.")
+@click.option("--failing", type=click.FloatRange(0, 1), default=0.03, show_default=True, help="Panels that fail at each point.")
+@click.option(
+    "--links", type=click.Choice(["random", "near"]), default="random", show_default=True, help="As published, or near."
+)
+@_rule_stream
+def grid(**recipe: Any) -> RuleStream:
+    """The photo-voltaic grid for `shiq stream rules`: panels fail and recover."""
+    from jobs.evaluation.streams.grid import Grid
+
+    return Grid(**recipe).stream()
+
+
+@generate.command()
+@click.option("--facts", type=click.IntRange(min=2), default=500, show_default=True, help="Facts of a point.")
+@click.option("--window", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("--values", type=click.IntRange(min=0), default=50, show_default=True, help="Of an argument; 0: as published.")
+@_rule_stream
+def join(**recipe: Any) -> RuleStream:
+    """Heavy Join for `shiq stream rules`: a join through two windows."""
+    from jobs.evaluation.streams.join import Join
+
+    return Join(**recipe).stream()
+
+
+@generate.command()
+@click.option("--events", type=click.IntRange(min=1), default=500, show_default=True, help="Requests of a point.")
+@click.option("--window", type=click.IntRange(min=1), default=5, show_default=True)
+@_rule_stream
+def caching(**recipe: Any) -> RuleStream:
+    """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for."""
+    from jobs.evaluation.streams.caching import Caching
+
+    return Caching(**recipe).stream()
 
 
 @generate.command()

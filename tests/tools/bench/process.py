@@ -187,6 +187,17 @@ class Bench:
             raise NotMeasured(f"a session was stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
         return found  # type: ignore[no-any-return]
 
+    def ruled(self, stream: str, system: str) -> tuple[MeterReading, dict[str, Any]]:
+        """A stream of `tests.tools.bench.rules` by one system, in a process of its own."""
+        if system != "shiq" and importlib.util.find_spec("clingo") is None:
+            raise NotMeasured("clingo is absent: pip install clingo")
+        self.say(f"{stream}, {system}")
+        task = {"stream": stream, "system": system}
+        used, found = worked("tests.tools.bench.rules", task, self.settings.limit, self.folder / "run", self._environment())
+        if found is None:
+            raise NotMeasured(f"{stream}: stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
+        return used, found
+
     def _ours(self, arguments: Sequence[str]) -> MeterReading:
         program = [sys.executable, "-m", *arguments]
         return metered(program, self.settings.limit, self.folder / "run", {**self._environment(), "PYTHONPATH": own_path()})
