@@ -1,9 +1,9 @@
 """Stream rules beside clingo: ``python -m tests.tools.bench.rules TASK.json ANSWER.json`` evaluates one stream by one system.
 
 The task: ``stream``, of `STREAMS`; ``system``: shiq, fresh (clingo on each point anew, with what the windows hold as facts) or
-once (clingo, grounded once, with inputs as externals; the grid alone). The answer has CPU and wall milliseconds of each point, from
-rows to what was derived, how much of each predicate that was, and set-up seconds. Windows, and what of the grid's rules looks back
-on derived atoms, are counted outside clingo and outside its time.
+once (clingo, grounded once, inputs are externals; the grid alone). The answer has CPU and wall milliseconds of each point, rows
+in to derived atoms out, how many atoms of each predicate that were, and set-up seconds. Windows, and what of the grid's rules
+looks back on derived atoms, are counted outside clingo and outside its time.
 """
 
 from __future__ import annotations
