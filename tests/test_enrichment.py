@@ -354,3 +354,39 @@ def test_knowledge_is_told_apart_by_what_it_says(files: tuple[Path, Path]) -> No
     one, other = knowledge_of(*files), knowledge_of(files[0], None)
     assert one.digest == knowledge_of(*files).digest != other.digest
     assert isinstance(one, Knowledge) and "urn:air#sensor1" in one.fixed - other.fixed
+
+
+BUSY = HEAD + (
+    "Declaration(Class(:A)) Declaration(ObjectProperty(:by)) FunctionalDataProperty(:f)"
+    " SubClassOf(ObjectMinCardinality(2 ObjectInverseOf(:by) owl:Thing) :Busy))"
+)
+
+
+def _made(name: str, value: int) -> list[str]:
+    return [f"<urn:t#{name}> <urn:t#by> <urn:t#s> .", f'<urn:t#{name}> <urn:t#f> "{value}"^^<{XSD}integer> .']
+
+
+def test_a_window_is_enriched_as_a_whole(tmp_path: Path) -> None:
+    with _events_of(BUSY, "ClassAssertion(:A :s)") as enricher:
+        assert enricher.enrich_window([_made("x", 1), _made("y", 1)]).types["urn:t#s"] == {"urn:t#A"}
+        assert enricher.enrich_window([_made("x", 1), _made("y", 2)]).types["urn:t#s"] == {"urn:t#A", "urn:t#Busy"}
+        blank = [[line.replace("<urn:t#x>", "_:b") for line in _made("x", value)] for value in (1, 2)]
+        found = enricher.enrich_window(blank)
+        assert found.types["urn:t#s"] == {"urn:t#A", "urn:t#Busy"} and {"_:b-1", "_:b-2"} < found.types.keys() and found.hit
+        assert enricher.enrich_window([]).types == {}
+    (tmp_path / "t.ofn").write_text(BUSY)
+    (tmp_path / "s.ofn").write_text(HEAD + "ClassAssertion(:A :s))")
+    times = [(0, 1), (1, 1), (2, 2), (5, 3), (1, 9), (6, 4)]
+    events = [{"t": t, "triples": _made(f"x{i}", value)} for i, (t, value) in enumerate(times)]
+    (tmp_path / "e").write_text("".join(json.dumps(event) + "\n" for event in events))
+    arguments = ["-t", tmp_path / "t.ofn", "--static", tmp_path / "s.ofn", "-s", tmp_path / "e", "--reasoner", "own", "-q"]
+    called = shiq(
+        "stream", "enrich", *arguments, "--window", 2, "--slide", 2, "--out", tmp_path / "o", "--rejects", tmp_path / "r"
+    )
+    rows = [json.loads(line) for line in (tmp_path / "o").read_text().splitlines()]
+    assert [(row["window"], row["lines"], "urn:t#Busy" in row["types"].get("urn:t#s", [])) for row in rows] == [
+        ([0, 2], [1, 2, 3], True),
+        ([2, 4], [3], False),
+        ([4, 6], [4, 6], True),
+    ]
+    assert called.returncode == 0 and '"late"' in (tmp_path / "r").read_text()

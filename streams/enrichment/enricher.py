@@ -28,7 +28,7 @@ from streams.enrichment.key import IllTypedError, Keyed, Keys
 from streams.enrichment.knowledge import Knowledge, knowledge_of
 from streams.enrichment.mapping.compiled import MissingValueError, Program, compiled
 from streams.enrichment.policies import capacity_of, policy_named
-from streams.enrichment.reading import lines_of, read
+from streams.enrichment.reading import lines_of, read, together
 from streams.enrichment.realize import Realizer
 from streams.enrichment.statements import OddError, Statement, assertions_of, split
 
@@ -79,6 +79,17 @@ class Enricher:
     def enrich_all(self, events: Iterable[Any]) -> Iterator[Enriched]:
         """The enrichment of each of ``events``, in their order."""
         return map(self.enrich, events)
+
+    def enrich_window(self, events: Iterable[Any]) -> Enriched:
+        """What follows of ``events`` together: of B and all of them, as one event."""
+        return self.enrich(together(self._lines_of(event) for event in events))
+
+    def _lines_of(self, event: Any) -> list[str]:
+        return self.lines_of_record(event) if isinstance(event, Mapping) else lines_of(event)
+
+    def lines_of_record(self, record: Mapping[str, Any]) -> list[str]:
+        """The N-Triples lines of a raw record. Raises: ValueError where it lacks a value."""
+        return [] if self.program is None else _lines(self.program.statements(record))
 
     def _record(self, record: Mapping[str, Any], direct: Direct, begun: float) -> Enriched:
         """A raw record, by the mapping."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +21,7 @@ from streams.enrichment.knowledge import Knowledge
 #: Blank nodes of events are named after this, those of B after another.
 _SCOPE: Final = "e"
 _BLANK: Final = f"_:{_SCOPE}0."
+_LABEL: Final = re.compile(r"^_:(\S+)|(?<=> )_:(\S+)(?= *\.\s*$)")
 
 
 @dataclass(frozen=True)
@@ -64,3 +67,25 @@ def read(lines: Sequence[str], knowledge: Knowledge) -> Read:
 def shown(individual: str) -> str:
     """An individual of an event as its answer names it."""
     return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual
+
+
+def together(events: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of several events as those of one. A label of blank nodes that several have is of another node in each."""
+    given = [list(lines) for lines in events]
+    labels = [{match[1] or match[2] for line in lines for match in _LABEL.finditer(line)} for lines in given]
+    shared = {label for label, count in Counter(label for found in labels for label in found).items() if count > 1}
+    taken = {label for found in labels for label in found}
+
+    def apart(number: int) -> Callable[[re.Match[str]], str]:
+        def name(match: re.Match[str]) -> str:
+            label = match[1] or match[2]
+            if label not in shared:
+                return match[0]
+            new = f"{label}-{number}"
+            while new in taken:
+                new += "x"
+            return f"_:{new}"
+
+        return name
+
+    return list(dict.fromkeys(_LABEL.sub(apart(n), line) for n, lines in enumerate(given, 1) for line in lines))

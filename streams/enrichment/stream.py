@@ -17,7 +17,7 @@ from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
 from streams.enrichment.mapping.compiled import Number, parse_record
 from streams.enrichment.rows import has_type, row_text
-from streams.front.event import EventError, parse_event, time_of
+from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
 from streams.front.rejects import MALFORMED, Rejects
 
@@ -63,6 +63,8 @@ class EnrichedStream:
 
     def take(self, record: Record) -> bool:
         """Enriches the event of a record."""
+        if self.takes_head(record):
+            return False
         begun = perf_counter()
         seconds = self.enricher.counts.seconds
         t: int | None = None
@@ -75,9 +77,7 @@ class EnrichedStream:
                 event = record.event or parse_event(record.data, self.unit)
                 t, identifier, given = event.t, event.id, list[str](event.triples)
             else:
-                raw = self._raw(record.data)
-                if raw is None:
-                    return False
+                raw = self.raw(record.data)
                 t, identifier, given = _time(raw, self.unit), _name(raw), raw
             seconds["reading"] += perf_counter() - begun
             found = self.enricher.enrich(given)
@@ -92,23 +92,39 @@ class EnrichedStream:
         seconds["writing"] += perf_counter() - begun
         return True
 
-    def _raw(self, data: bytes) -> Any:
-        """A raw record; None for the head of a table. Raises: EventError."""
+    def takes_head(self, record: Record) -> bool:
+        """Whether the record names the columns of a table, and is no event."""
+        if self.form != "csv" or self.head is not None:
+            return False
+        self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
+        return True
+
+    def raw(self, data: bytes) -> dict[str, Any]:
+        """A raw record. Raises: EventError."""
         try:
-            if self.form != "csv":
-                found = parse_record(data.decode("utf-8-sig"))
-                if not isinstance(found, dict):
-                    raise EventError("a JSON object is needed")
-                return found
-            (row,) = csv.reader([data.decode("utf-8-sig")], strict=True)
+            text = data.decode("utf-8-sig")
+            found: Any = parse_record(text) if self.head is None else next(csv.reader([text], strict=True))
         except (ValueError, RecursionError, csv.Error) as error:
-            raise EventError(str(error) if isinstance(error, EventError) else f"no record: {error}") from None
+            raise EventError(f"no record: {error}") from None
         if self.head is None:
-            self.head = row
-            return None
-        if len(row) != len(self.head):
-            raise EventError(f"{len(row)} values for {len(self.head)} columns")
-        return {name: value for name, value in zip(self.head, row) if value != ""}
+            if not isinstance(found, dict):
+                raise EventError("a JSON object is needed")
+            return found
+        if len(found) != len(self.head):
+            raise EventError(f"{len(found)} values for {len(self.head)} columns")
+        return {name: value for name, value in zip(self.head, found) if value != ""}
+
+    def raw_event(self, data: bytes) -> Event:
+        """A raw record that has a time, as an event. Raises: EventError."""
+        raw = self.raw(data)
+        t = _time(raw, self.unit)
+        if t is None:
+            raise EventError('in a window an event has a time: "t"')
+        try:
+            lines = self.enricher.lines_of_record(raw)
+        except ValueError as error:
+            raise EventError(str(error)) from None
+        return Event(t, tuple(lines), id=_name(raw))
 
     def flush(self) -> None:
         """Writes the rows that wait."""

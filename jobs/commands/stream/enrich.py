@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import click
 
@@ -23,6 +24,8 @@ from streams.enrichment.policies import POLICIES
 @click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
 @click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
 @click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
+@click.option("--window", "-w", type=click.IntRange(min=0), help="One row a window: t from c-W to c, at c = first t + W + j*D.")
+@click.option("--slide", type=click.IntRange(min=1), default=1, show_default=True, metavar="D", help="From window to window.")
 @click.option("--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable.")
 @click.option("--reasoner", type=Nearest(["auto", "own", "hermit"]), default="auto", show_default=True, help="Who is asked.")
 @click.option("--timeout", type=click.FloatRange(min=0.0), default=60.0, show_default=True, help="Seconds for an event not met.")
@@ -40,6 +43,8 @@ def enrich(
     stream: str | None,
     entries: str | None,
     static_types: bool,
+    window: int | None,
+    slide: int,
     only: tuple[str, ...],
     reasoner: str,
     timeout: float,
@@ -57,7 +62,8 @@ def enrich(
     from jobs.text.streams import enrichment_text
     from shiq.check import open_store
     from streams.enrichment import open_enricher
-    from streams.enrichment.stream import EnrichedStream
+    from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+    from streams.enrichment.window import WindowedStream
     from streams.front.rejects import Rejects
 
     if feed.engine == "spark":
@@ -65,6 +71,7 @@ def enrich(
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
     settings = {"policy": policy, "capacity": capacity, "static-types": str(static_types), "only": ", ".join(only)}
+    settings |= {"window": str(window), "slide": str(slide), "mapping": str(mapping)}
     with (
         open_store(store) if store is not None else nullcontext(list(static) or None) as given,
         open_enricher(
@@ -87,7 +94,11 @@ def enrich(
         with feed.started(settings) as run:
             rejects = Rejects(run.outputs.texts("rejects"))
             system = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
-            result = run.drive(system, follow=feed.follow)
+            if window is None:
+                result: StreamEnrichment = run.drive(system, follow=feed.follow)
+            else:
+                arrivals = replace(feed.arrivals(run), rejects=rejects)
+                result = run.drive(WindowedStream(system, arrivals, window, slide), follow=feed.follow)
         notes = enricher.notes
     feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))
     write_json(feed.json_file, result.to_dict())
