@@ -23,13 +23,16 @@ from shiq.check import certify_store, index
 from shiq.check import open_store as open_session
 from shiq.errors import StoreError
 from shiq.model import (
+    THING,
     Assertion,
     Class,
     ClassAssertion,
     DisjointClasses,
+    ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
     Signature,
+    SubClassOf,
     TBox,
 )
 from shiq.result import Result
@@ -271,6 +274,19 @@ def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
         assert store.certificate is not None
         assert store.certificate.snapshot == store.snapshot == 3
         assert ClassAssertion(COMPANY, "urn:t#x") in set(store.export())
+
+
+def test_the_last_mention_of_one_of_a_merge_class_may_go(tmp_path: Path) -> None:
+    """Nothing of it is left to be looked for in the class."""
+    at_most_two = SubClassOf(Class("urn:A"), ObjectMaxCardinality(2, ObjectProperty("urn:r"), Class(THING.iri)))
+    edges = [ObjectPropertyAssertion(ObjectProperty("urn:r"), "urn:a", f"urn:x{i}") for i in (1, 2, 3)]
+    index(TBox((at_most_two,)), abox_of([ClassAssertion(Class("urn:A"), "urn:a"), *edges]), tmp_path / "s")
+    with open_session(tmp_path / "s") as session:
+        for snapshot, edge in enumerate(reversed(edges), 2):
+            assert session.check(None, abox_of([edge]), commit=True).committed == snapshot
+    anew = write_store(tmp_path / "anew", TBox((at_most_two,)), abox_of([ClassAssertion(Class("urn:A"), "urn:a")]))
+    with open_store(tmp_path / "s") as store:
+        assert said(store) == said(anew)
 
 
 def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,11 +83,14 @@ def snapshot_delta(
     return _Growth(stored.index, after.index, whole, told, free, patch if renews else None).found()
 
 
-def counted(index: Index, told: Patch) -> Counts:
+def counted(index: Index, told: Patch, vanished: Ints = _NONE) -> Counts:
     """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or role assertions are not those
-    of A less the deletions, whose ``index`` has changed itself where it is detached."""
+    of A less the deletions, whose ``index`` has changed itself where it is detached; ``vanished``: nodes that these leave nothing
+    of."""
     graph = told.graph
-    detached = unique(graph.elements_of(index.detached))
+    # With those that a vanished one was in a class with.
+    graph.locate(index.merged.overrides[0])
+    detached = unique(graph.elements_of(without(index.detached, vanished)))
     graph.expand(detached)
     counts = Counts(told.calculus, graph)
     reps = graph.reps()
@@ -103,9 +106,9 @@ class _Growth:
         self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
         self.graph = told.graph
         self.calculus = told.calculus
-        self.counts = counted(index, told)
         base = whole.base
         self.vanished = base.vanished if isinstance(base, LessBase) else _NONE
+        self.counts = counted(index, told, self.vanished)
         self.gone = base.removed if isinstance(base, LessBase) else {}
 
     def found(self) -> SnapshotDelta:
