@@ -86,7 +86,7 @@ def _guessed(self: Patch) -> Bools:
 
 
 def test_a_clash_with_what_is_assumed_is_no_contradiction(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Patch, "_clashing", _guessed)
+    monkeypatch.setattr(Patch, "clashing", _guessed)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             check(seed, decider)

@@ -68,7 +68,7 @@ class OpenAssertions:
         """The same where T grew: what A asserts there may mean more than it did."""
         self.take_in(elements, inserted_only=False)
 
-    def _relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
+    def relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions are not irrelevant (THEORY, "Irrelevant role assertions")."""
         label = self.labels()
         found, which = self.calculus.role_calculus.open(role, label[source], label[target])
@@ -81,7 +81,7 @@ class OpenAssertions:
                     relevant[has] = ~self.counts.is_within(ends[has], clause)
         return relevant
 
-    def _open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
+    def open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
         """The clauses that the labels leave undecided, whether the source is the branch, and the rows at which they do."""
         calculus, label = self.calculus.role_calculus, self.labels()
         keys, inverse = calculus.distinct(role, label[source], label[target])
@@ -94,7 +94,7 @@ class OpenAssertions:
         for (number, at_branch), which in sorted(by_clause.items()):
             yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
 
-    def _seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
+    def seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see."""
         seen = self.calculus.among(role, self.axiom_roles)
         if self.negated_roles:
@@ -126,7 +126,7 @@ class OpenAssertions:
 
     # --- data --------------------------------------------------------------------------------------
 
-    def _decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
+    def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
         """Which data assertions are decided at their element (THEORY, "The add set": data)."""
         names = self.calculus.names.data_properties.values
         kept = self.calculus.data.disjoint | self.negated_properties
@@ -183,10 +183,10 @@ class OpenAssertions:
             found.setdefault(c, []).append((labels[int(of[m])], values[m]))
         return found
 
-    def _kept_data(self, elements: Ints) -> Columns:
+    def kept_data(self, elements: Ints) -> Columns:
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
         rows = data_rows(self.graph, elements) if seen else data_rows(self.graph, _NONE)
-        kept = ~self._decided(rows["element"], rows["property"], rows["literal"])
+        kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 
 

@@ -166,8 +166,8 @@ def _survey(
     # Both ends ask in the direction that was asserted, so that they agree.
     turned = role % 2 == 1
     first, second = np.where(turned, target, source), np.where(turned, source, target)
-    keeps = told._relevant(first, role - turned, second) | told._seen(first, role - turned, second)
-    data = told._kept_data(rest)
+    keeps = told.relevant(first, role - turned, second) | told.seen(first, role - turned, second)
+    data = told.kept_data(rest)
     is_open = np.zeros(len(graph), np.bool_)
     is_open[source[keeps]] = True
     is_open[data["element"]] = True
@@ -348,9 +348,9 @@ def _kept(told: OpenAssertions, seen: Ints) -> Found:
     source, role, target = graph.half_edges(rest)
     inside = rest[target] & (role % 2 == 0)
     source, role, target = source[inside], role[inside], target[inside]
-    keeps = told._relevant(source, role, target) | told._seen(source, role, target)
+    keeps = told.relevant(source, role, target) | told.seen(source, role, target)
     edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
-    data = told._kept_data(seen[~clash])
+    data = told.kept_data(seen[~clash])
     visible = graph.label.copy()
     visible[seen] = table.visible(graph.label[seen])
     return Found(graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data)

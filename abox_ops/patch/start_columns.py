@@ -1,0 +1,73 @@
+"""What a batch brings into I by itself, in columns: the start, and the inserted role assertions that no rule covers (THEORY,
+"Inside: assumed and plain elements")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from abox_ops.labels.calculus import clashes
+from abox_ops.labels.numbered import Bools, combinations
+from abox_ops.patch.border_columns import Border
+from abox_ops.patch.state_columns import PatchState
+from shiq.columns.arrays import Ints, contained, unique
+from shiq.columns.rows import DIFFERENT, SAME
+
+
+def started(state: PatchState, border: Border) -> Ints:
+    """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
+    graph = state.graph
+    active = np.flatnonzero(state.active & ~state.inside)
+    found = [active[state.is_new[active] | _says_more(state, active)], graph.elements_of(state.touched.negative)]
+    pairs = graph.whole.inserted["pairs"].columns
+    same = pairs["kind"] // 2 * 2 == SAME
+    found.append(graph.elements_of(pairs["node"][same]))
+    apart = pairs["kind"] == DIFFERENT
+    a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
+    open_ = ~(state.inside[a] & state.inside[b])
+    a, b = a[open_], b[open_]
+    known = ~state.is_new[a] & ~state.is_new[b] & border.are_different(a, b)
+    found += [a[~known], b[~known]]
+    data = state.touched.data
+    element = graph.elements_of(data["node"])
+    outside = ~state.inside[element]
+    element = element[outside]
+    found.append(element[~state.is_decided(element, data["property"][outside], data["literal"][outside])])
+    return unique(np.concatenate(found))
+
+
+def _says_more(state: PatchState, elements: Ints) -> Bools:
+    """Whether told⁺ of each element goes beyond told_N."""
+    table, visible = state.calculus.table, state.calculus.space.visible
+
+    def more(told: int, known: int) -> bool:
+        label, certified = table.labels[told], table.labels[known]
+        positive, negative = visible(label)
+        return (clashes(label) and not (state.all_plain and clashes(certified))) or bool(
+            positive & ~certified[0] or negative & ~certified[1]
+        )
+
+    keys, inverse = combinations(state.graph.label[elements], state.certified[elements])
+    return np.array([more(*key) for key in keys], np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
+
+
+def uncovered(state: PatchState) -> Ints:
+    """The ends of inserted role assertions that no rule covers as things are."""
+    graph = state.graph
+    source, role, target = graph.half_edges()
+    rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
+    rows &= ~(state.inside[source] & state.inside[target])
+    source, role, target = source[rows], role[rows], target[rows]
+    open_ = np.zeros(len(source), np.bool_)
+    seen = state.seen(source, role, target)
+    at = np.flatnonzero(seen)
+    open_[at] = state.may_clash(source[at], target[at])
+    beyond = ~(state.inside[source] | state.inside[target])
+    open_ |= beyond & (state.is_new[source] | state.is_new[target])
+    rest = np.flatnonzero(beyond & ~open_)
+    # What A asserts at the ends of those that are seen was fetched to see whether they clash.
+    old = ~graph.edges["inserted"]
+    pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
+    open_[rest] = seen[rest] & contained([source[rest], target[rest]], pairs)
+    rest = rest[~open_[rest]]
+    open_[rest] = state.relevant(source[rest], role[rest], target[rest])
+    return unique(np.concatenate([source[open_], target[open_]]))

@@ -1,0 +1,165 @@
+"""I of a patch, and the labels that hold at its elements and outside, in columns (THEORY, "Inside: assumed and plain elements").
+
+The labels are those of `abox_ops.patch.reference`, worked out once per distinct combination.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from abox_ops.counting.fine_columns import CountingView, FineCounts
+from abox_ops.counting.remembered import Remembered
+from abox_ops.elements.columns import ElementFlags, Graph, flags
+from abox_ops.index.columns import Index
+from abox_ops.index.touched import Touched
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
+from abox_ops.modules.open_assertions import OpenAssertions
+from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.patch.pairs_columns import are_violated
+from shiq.columns.arrays import Ints
+
+_NONE = np.zeros(0, np.int64)
+
+
+class PatchState(OpenAssertions):
+    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``all_plain``: see
+    `abox_ops.patch.reference.Patch`. ``all_around``: reads all role assertions of what is touched, also where nothing changes."""
+
+    counts: FineCounts
+    inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
+    #: Elements that A does not have, or not as they are now; elements that were made of several.
+    is_new, joined = ElementFlags(), ElementFlags()
+
+    def __init__(
+        self,
+        index: Index,
+        calculus: Calculus,
+        graph: Graph,
+        touched: Touched,
+        outside: OutsideCompletion,
+        absent: int = 0,
+        *,
+        all_plain: bool = False,
+        all_around: bool = False,
+    ) -> None:
+        super().__init__(index, calculus, graph, touched)
+        self.outside, self.absent = outside, absent
+        self.all_plain, self.all_around = all_plain, all_around
+        self.inside = np.zeros(0, np.bool_)
+        self.plain = np.zeros(0, np.bool_)
+        self.active = np.zeros(0, np.bool_)
+        self.is_new = self.joined = self.inside
+        self._certified = self._mu = _NONE
+        self._first: Ints | None = None
+        self._view = CountingView(calculus)
+        #: With the labels that are guessed without triggers, and with those that hold.
+        self._counted_before, self._counted = Remembered(), Remembered()
+
+    # --- by number ---------------------------------------------------------------------------------
+
+    @property
+    def certified(self) -> Ints:
+        """told_N."""
+        self._label_more()
+        return self._certified
+
+    @property
+    def mu(self) -> Ints:
+        """The label of each element in its part."""
+        self._label_more()
+        return self._mu
+
+    def _label_more(self) -> None:
+        """Takes in elements that the graph has met meanwhile; they are outside."""
+        known, graph = len(self._certified), self.graph
+        if known < len(graph):
+            more = self.outside.labels(self.calculus, graph.key[known:], graph.old[known:], self.absent)
+            self._certified = np.concatenate([self._certified, more])
+            self._mu = np.concatenate([self._mu, more])
+
+    def labels(self) -> Ints:
+        return self.mu
+
+    def _members(self) -> Ints:
+        """I."""
+        return np.flatnonzero(self.inside)
+
+    def _new(self) -> Bools:
+        """By number: elements that A does not have, or not as they are now."""
+        return self.graph.is_new()
+
+    def _joined(self) -> Bools:
+        """By number: elements that were made of several."""
+        return np.bincount(self.graph.rep, minlength=len(self.graph)) > 1
+
+    def clashing(self) -> Bools:
+        """By number: the elements that told⁺ contradicts."""
+        return self._clashes_among(self.active)
+
+    def _clashes_among(self, elements: Bools) -> Bools:
+        found = elements.copy()
+        found[found] = self.calculus.table.clashes(self.graph.label[found])
+        return found
+
+    def contradictory(self) -> Bools:
+        """By number: elements of I that told⁺ alone contradicts."""
+        return self._clashes_among(self.inside)
+
+    def may_clash(self, first: Ints, second: Ints) -> Bools:
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between two
+        elements: either may be one with another, or what is asserted of the two contradicts as it is."""
+        found: Bools = self._may_share(first) | self._may_share(second)
+        rest = np.flatnonzero(~found)
+        found[rest] = are_violated(self.calculus, self.graph, first[rest], second[rest])
+        return found
+
+    def _may_share(self, elements: Ints) -> Bools:
+        return self.joined[elements] | (self.counts.sizes(elements) > 1)
+
+    # --- what is assumed ---------------------------------------------------------------------------
+
+    def assume(self) -> None:
+        """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
+        graph, table = self.graph, self.calculus.table
+        self.is_new = self._new()
+        self.joined = self._joined()
+        self._mu = self.certified.copy()
+        members = self._members()
+        graph.expand(members)
+        told = graph.label[members]
+        self.mu[members] = told
+        if self.all_plain:
+            return
+        guessed = ~self.plain[members] & ~table.clashes(told)
+        members, told = members[guessed], told[guessed]
+        start = told.copy()
+        old = np.flatnonzero(~self.is_new[members])
+        both = table.close(table.join(told[old], self.certified[members[old]]))
+        start[old] = np.where(table.clashes(both), told[old], both)
+        completed = self.calculus.completions.of
+        self.mu[members] = by_distinct(start, lambda i: table.id(completed(table.labels[i])))
+        mask = self._triggers(members)
+        said = mask != EMPTY_ID
+        keys, inverse = combinations(told[said], mask[said])
+        labels = [table.id(completed(table.labels[i], table.labels[m][0])) for i, m in keys]
+        self.mu[members[said]] = np.array(labels, np.int64)[inverse]
+
+    def _triggers(self, elements: Ints) -> Ints:
+        """For each of ``elements`` (ascending), as the number of a label: the head atoms that are better tried as true there."""
+        graph, calculus, table = self.graph, self.calculus, self.calculus.table
+        source, role, target = graph.half_edges(flags(len(graph), elements))
+        keys, inverse = calculus.role_calculus.distinct(role, self.mu[source], self.mu[target])
+        heads = np.array([calculus.role_calculus.unmet(*key) for key in keys], np.int64)[inverse]
+        said = heads != EMPTY_ID
+        at, received = [np.searchsorted(elements, source[said])], [heads[said]]
+        bounded = calculus.bounded
+        if bounded and len(elements):
+            nobody = np.zeros(len(graph), np.bool_)
+            counts = FineCounts(calculus, graph, self.labels, nobody, self._view, self._counted_before)
+            for c, names in bounded:
+                broken = np.flatnonzero(~counts.is_within_alone(elements, c))
+                at.append(broken)
+                received.append(np.full(len(broken), table.id((names, 0)), np.int64))
+        start = np.full(len(elements), EMPTY_ID, np.int64)
+        return table.accumulate(start, np.concatenate(at), np.concatenate(received))
