@@ -131,6 +131,23 @@ def building(rooms: int, events: int, seed: int, out: str) -> int:
     return 0
 
 
+@generate.command("lubm-stream")
+@click.option("--triples", type=click.IntRange(min=1), default=100_000, show_default=True)
+@click.option("--per-event", type=click.IntRange(min=1), default=5, show_default=True, help="Triples of an event.")
+@click.option("--per-point", type=click.IntRange(min=1), default=20, show_default=True, help="Events of a point of time.")
+@click.option("--lateness", type=click.IntRange(min=0), default=0, show_default=True, help="How many points events are late.")
+@click.option("--faults", type=click.IntRange(min=0), default=10, show_default=True, help="Planted contradictions.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out", "-o", required=True, help="Directory to write to.")
+def lubm_stream(out: str, **recipe: int) -> int:
+    """LUBM as events for `shiq stream consistency`: tbox.owl, events.jsonl, faults.json."""
+    from jobs.evaluation.streams.lubm import StreamRecipe
+    from jobs.evaluation.streams.lubm import generate as run
+
+    click.echo(f"{out}: {', '.join(run(StreamRecipe(**recipe), Path(out)))}")
+    return 0
+
+
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
     """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
     progress = ProgressLine(level(quiet, verbose))

@@ -1,0 +1,94 @@
+"""LUBM as a stream of events, with planted contradictions: for `shiq stream consistency`.
+
+`generate` writes into a directory
+
+* ``tbox.owl``: LUBM's TBox with disjoint classes;
+* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same for the same arguments;
+* ``faults.json``: who is of two disjoint classes: the individual, the classes, and when each is said.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import count, islice
+from pathlib import Path
+
+from jobs.evaluation.generation import RDF_TYPE
+from jobs.evaluation.lubm.generate import ONTOLOGY, departments
+from jobs.evaluation.lubm.tbox import lubm_tbox
+from jobs.evaluation.rdfxml import tbox_as_rdfxml
+from shiq.errors import UsageError
+from shiq.model import Class, DisjointClasses
+
+#: A planted contradiction's second class is said so many points after the first, at most.
+MOST_APART = 3
+#: Every university of LUBM has more triples.
+_LEAST = 50_000
+
+
+@dataclass(frozen=True)
+class StreamRecipe:
+    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out of order by up to ``lateness``
+    points; ``faults`` planted contradictions; each from ``seed``."""
+
+    triples: int = 100_000
+    per_event: int = 5
+    per_point: int = 20
+    lateness: int = 0
+    faults: int = 10
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class StreamFault:
+    """An individual that is said to be of two disjoint classes, and when."""
+
+    individual: str
+    classes: tuple[str, ...]
+    times: tuple[int, int]
+
+
+def generate(recipe: StreamRecipe, out: Path) -> list[str]:
+    """Writes the stream; the names of the files. Raises: UsageError for numbers out of range."""
+    if min(recipe.triples, recipe.per_event, recipe.per_point) < 1 or min(recipe.lateness, recipe.faults) < 0:
+        raise UsageError("a stream of nothing cannot be generated", "Give numbers from 1 on (lateness and faults from 0).")
+    out.mkdir(parents=True, exist_ok=True)
+    tbox = lubm_tbox(True)
+    (out / "tbox.owl").write_text(tbox_as_rdfxml(tbox, ONTOLOGY), encoding="utf-8")
+    draw = random.Random(f"lubm stream {recipe.seed}")
+    events = list(_events(recipe))
+    disjoint = [names for axiom in tbox.axioms if isinstance(axiom, DisjointClasses) if (names := _names(axiom))]
+    faults = [_fault(draw, number, disjoint, events[-1][0]) for number in range(recipe.faults)]
+    for fault in faults:
+        for t, name in zip(fault.times, fault.classes):
+            events.append((t, [f"<{fault.individual}> {RDF_TYPE} <{name}> ."]))
+    with open(out / "events.jsonl", "w", encoding="utf-8", newline="\n") as file:
+        for t, lines in sorted(events, key=lambda event: event[0] + draw.randint(0, recipe.lateness)):
+            file.write(json.dumps({"t": t, "triples": lines}) + "\n")
+    (out / "faults.json").write_text(json.dumps(list(map(asdict, faults)), indent=1) + "\n", encoding="utf-8")
+    return ["tbox.owl", "events.jsonl", "faults.json"]
+
+
+def _events(recipe: StreamRecipe) -> Iterator[tuple[int, list[str]]]:
+    made = departments(1 + recipe.triples // _LEAST, recipe.seed)
+    lines = islice((line for department in made for line in department.lines), recipe.triples)
+    for number in count():
+        held = [line.rstrip("\n") for line in islice(lines, recipe.per_event)]
+        if not held:
+            return
+        yield number // recipe.per_point, held
+
+
+def _names(axiom: DisjointClasses) -> list[str]:
+    """The names that are disjoint, if there are two."""
+    names = sorted(found.iri for found in axiom.expressions if isinstance(found, Class))
+    return names if len(names) > 1 else []
+
+
+def _fault(draw: random.Random, number: int, disjoint: list[list[str]], last: int) -> StreamFault:
+    classes = tuple(draw.sample(draw.choice(disjoint), 2))
+    first = draw.randint(0, max(0, last - MOST_APART))
+    return StreamFault(f"urn:shiq:fault#{number}", classes, (first, min(last, first + draw.randint(0, MOST_APART))))
