@@ -14,7 +14,7 @@ from streams.consistency.plan import Plan
 from streams.consistency.sides import Sides
 from streams.consistency.store_checks import StoreChecks
 from streams.consistency.verdicts import Row, StreamResult
-from streams.consistency.watch import Watch
+from streams.consistency.watch import BATCH, Watch
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
 from streams.front.lateness import Clock
@@ -32,7 +32,7 @@ def check_stream(
     end: int | None = None,
     lateness: int = 0,
     max_ahead: int = 100_000,
-    batch: int = 1000,
+    batch: int = BATCH,
     *,
     unit: str = "sec",
     allow: Collection[str] = (),
@@ -60,7 +60,7 @@ class Asked:
 
     start: int | None = None
     end: int | None = None
-    batch: int = 1000
+    batch: int = BATCH
     allow: Collection[str] = ()
     follow: bool = False
 

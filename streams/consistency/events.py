@@ -26,6 +26,7 @@ from streams.consistency.masks import Masks
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
+_TEXT = owl.XSD + "string"
 #: Between the names of a pair; in no IRI.
 _BETWEEN = "\0"
 _CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
@@ -86,6 +87,7 @@ class Intake:
     same: Mapping[str, str] = field(default_factory=dict)
     tuples: int = 0
     _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
+    _texts_fit: dict[str, bool] = field(default_factory=dict)
 
     def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> Columns:
         """The columns of N-Triples statements, each with its time."""
@@ -149,6 +151,9 @@ class Intake:
         theory = self.view.theory
         if iri not in self._limits:
             self._limits[iri] = list(limits_of(iri, self.view.misfits, theory))
+            self._texts_fit[iri] = not self._limits[iri] and theory.satisfiable((), (), [(iri, owl.Literal("a"))]) is True
+        if literal.datatype == _TEXT and self._texts_fit[iri] and literal.lexical.isprintable():
+            return True
         return theory.satisfiable((), self._limits[iri], [(iri, literal)])
 
 

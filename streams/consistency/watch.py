@@ -26,8 +26,8 @@ from streams.front.checkpoint import packed, unpacked
 from streams.front.event import Event
 from streams.front.record import Record
 
-#: A batch is taken when it has so many triples, however few events these are.
-_MOST_TRIPLES = 200_000
+#: How many events are taken at once, and how many triples at most, however few events these are.
+BATCH, _MOST_TRIPLES = 20_000, 200_000
 #: Names are given up when so many more are known than live.
 _SPARE_NAMES = 10_000
 
@@ -43,7 +43,7 @@ class Watch:
     arrivals: Arrivals
     start: int | None = None
     end: int | None = None
-    batch: int = 1000
+    batch: int = BATCH
     allow: Collection[str] = ()
     heard: Callable[[list[Row]], None] = lambda rows: None
     follow: bool = False

@@ -22,17 +22,24 @@ _Arrived: TypeAlias = tuple[str, Record, Any]
 
 @dataclass
 class Input:
-    """The records of ``sources``, which have different names; ``positions`` says how far those yielded so far go, by source."""
+    """The records of ``sources``, which have different names; ``begun``: where each goes on, by source."""
 
     sources: Sequence[Source]
-    positions: dict[str, Any] = field(default_factory=dict)
+    begun: dict[str, Any] = field(default_factory=dict)
+    _current: Source | None = None
 
     def __post_init__(self) -> None:
         twice = [name for name, count in Counter(source.name for source in self.sources).items() if count > 1]
         if twice:
             raise UsageError(f"the source {twice[0]} is given twice", "Give each once.")
         for source in self.sources:
-            source.position = self.positions.get(source.name, source.position)
+            source.position = self.begun.get(source.name, source.position)
+
+    @property
+    def positions(self) -> dict[str, Any]:
+        """How far the records yielded so far go, by source."""
+        current = self._current
+        return self.begun | ({current.name: current.position} if current is not None else {})
 
     def read(self, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> Iterator[Record | None]:
         """The records: source by source, in the order given. With ``time``: of what comes next in each source, the one of the
@@ -43,10 +50,9 @@ class Input:
             yield from self._merged(time)
         else:
             for source in self.sources:
-                for record in source.read(False):
-                    self.positions[source.name] = source.position
-                    yield record
-                self.positions[source.name] = source.position
+                self._current = source
+                yield from source.read(False)
+                self.begun = self.positions
 
     def _merged(self, time: Callable[[Record], int | None]) -> Iterator[Record]:
         readers = [source.read(False) for source in self.sources]
@@ -63,7 +69,7 @@ class Input:
             look(at)
         while heads:
             _, at, record, position = heapq.heappop(heads)
-            self.positions[self.sources[at].name] = position
+            self.begun[self.sources[at].name] = position
             yield record
             look(at)
 
@@ -103,7 +109,7 @@ class Input:
                 elif isinstance(item, BaseException):
                     raise item
                 else:
-                    name, record, self.positions[name] = item
+                    name, record, self.begun[name] = item
                     yield record
         finally:
             stopped.set()

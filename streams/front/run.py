@@ -104,7 +104,7 @@ class Run:
         system.flush()
         lengths = self.outputs.flush()
         if self.checkpoint is not None:
-            self.checkpoint.save(Saved(dict(self.input.positions), lengths, system.state()))
+            self.checkpoint.save(Saved(self.input.positions, lengths, system.state()))
 
 
 @contextmanager

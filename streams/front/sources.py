@@ -100,11 +100,20 @@ class LinesFile:
     """A file of lines; packed ones are unpacked. Position: lines and bytes."""
 
     path: Path
-    position: dict[str, int] = field(default_factory=lambda: {"line": 0, "byte": 0})
+    line: int = 0
+    byte: int = 0
 
     @property
     def name(self) -> str:
         return str(self.path)
+
+    @property
+    def position(self) -> Any:
+        return {"line": self.line, "byte": self.byte}
+
+    @position.setter
+    def position(self, at: Any) -> None:
+        self.line, self.byte = at["line"], at["byte"]
 
     def read(self, follow: bool) -> Iterator[Record]:
         with open(self.path, "rb") as stream:
@@ -112,11 +121,11 @@ class LinesFile:
         if packing is None:
             yield from self._plain(follow)
             return
-        done = self.position["line"]
+        done = self.line
         unpacked = FileSource(self.name, self.path, Format.NTRIPLES, packing).open()
-        for record, size in read_lines(unpacked, self.name, 0):
+        for record, _ in read_lines(unpacked, self.name, 0):
             if record.line > done:
-                self._went(record, size)
+                self.line = record.line
                 if record.data:
                     yield record
 
@@ -128,18 +137,15 @@ class LinesFile:
 
         try:
             with open(self.path, "rb") as stream:
-                stream.seek(self.position["byte"])
-                for record, size in read_lines(stream, self.name, self.position["line"], wait):
-                    self._went(record, size)
+                stream.seek(self.byte)
+                for record, size in read_lines(stream, self.name, self.line, wait):
+                    self.line, self.byte = record.line, self.byte + size
                     if record.data:
                         yield record
         except OSError as error:
             raise InputError(
                 f"{self.path} cannot be read ({error.strerror or error})", "Check the path and its permissions."
             ) from error
-
-    def _went(self, record: Record, size: int) -> None:
-        self.position = {"line": record.line, "byte": self.position["byte"] + size}
 
 
 @dataclass
@@ -159,8 +165,9 @@ class Folder:
             for file in self.files():
                 if file.name in done:
                     continue
-                begun = self.position["at"] if self.position["file"] == file.name else None
-                lines = LinesFile(file, begun or {"line": 0, "byte": 0})
+                lines = LinesFile(file)
+                if self.position["file"] == file.name:
+                    lines.position = self.position["at"]
                 for record in lines.read(False):
                     self.position = {"done": self.position["done"], "file": file.name, "at": lines.position}
                     yield record

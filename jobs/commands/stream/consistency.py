@@ -10,6 +10,7 @@ import click
 from jobs.commands.running import write_json
 from jobs.commands.stream.options import Feed, feeding, static_option, store_option, watching
 from shiq.errors import UsageError
+from streams.consistency.watch import BATCH
 
 
 @click.command()
@@ -22,7 +23,7 @@ from shiq.errors import UsageError
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
-    default=1000,
+    default=BATCH,
     show_default=True,
     help="How many events are taken at once; Spark takes what there is.",
 )
