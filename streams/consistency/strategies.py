@@ -108,13 +108,13 @@ class Bolts:
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
         self._labels, self._window, self.evaluations, self._swept = labels, window, 0, 0
-        self._stages = [_Stage(_partners(bolt), bolt.lift) for bolt in bolts]
+        self.stages = [_Stage(_partners(bolt), bolt.lift) for bolt in bolts]
         self._suspects: set[int] = set()
 
     def take(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         for x, n, s, e in zip(key.tolist(), label.tolist(), start.tolist(), end.tolist()):
             arriving: tuple[str, ...] = (self._labels[n],)
-            for stage in self._stages:
+            for stage in self.stages:
                 onward: dict[str, None] = {}
                 for name in arriving:
                     self.evaluations += len(stage.partners.get(name, ()))
@@ -130,7 +130,7 @@ class Bolts:
         if before - self._swept <= self._window:
             return  # once a window is enough
         self._swept = before
-        for stage in self._stages:
+        for stage in self.stages:
             for key in list(stage.cache):
                 live = {name: kept for name, spans in stage.cache[key].items() if (kept := [s for s in spans if s[1] >= before])}
                 if live:
@@ -140,14 +140,14 @@ class Bolts:
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         self._suspects = {numbers[x] for x in self._suspects if x in numbers}
-        for stage in self._stages:
+        for stage in self.stages:
             kept = {numbers[x]: live for x, live in stage.cache.items() if x in numbers}
             stage.cache.clear()
             stage.cache.update(kept)
 
     @property
     def cached(self) -> int:
-        return sum(len(spans) for stage in self._stages for live in stage.cache.values() for spans in live.values())
+        return sum(len(spans) for stage in self.stages for live in stage.cache.values() for spans in live.values())
 
 
 def _partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -1,0 +1,207 @@
+"""The row ``consistency``: streams against LUBM-siblings and NPD, one process, CPU seconds; each ratio is of one run.
+
+Streams are drawn: every label that can be asserted comes at one rate, of individuals drawn evenly.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from jobs.evaluation.streams.lubm import StreamRecipe, generate
+from shiq.columns.arrays import Ints
+from streams.consistency import Plan, check_stream, plan
+from streams.consistency.cost import cheapest, cuts, label_rates
+from streams.consistency.masks import masks
+from streams.consistency.negative_inclusions import closure
+from streams.consistency.state import Partition
+from streams.consistency.strategies import Bolts, ByMasks, strategy_of
+from streams.consistency.topology import Bolt, Cut, bolts
+from tests.tools.bench.process import NotMeasured
+from tests.tools.bench.record import Figure
+from tests.tools.bench.rows import Repeat, Row
+
+WINDOW, PEOPLE = 8, 2_000
+#: Tuples for columns, and for what goes tuple by tuple.
+MANY, FEW = 1_000_000, 12_000
+
+FIGURES = (
+    Figure("mask, columns to spans: LUBM", "M tuples/s", 2.0, 1),
+    Figure("mask, columns to spans: NPD", "M tuples/s", 2.0, 1),
+    Figure("mask, columns to spans: dense (20 individuals)", "M tuples/s", 2.0, 1),
+    Figure("mask over ntm, deciding: LUBM", "×", 12.0, 1),
+    Figure("mask over ntm, deciding: NPD", "×", 12.0, 1),
+    Figure("best ltm cut over ntm, time: LUBM", "×", 1.8, 1),
+    Figure("best ltm cut over ntm, time: NPD", "×", 2.2, 1),
+    Figure("best ltm cut over ntm, evaluations: LUBM", "×", 2.39, 1),
+    Figure("best ltm cut over ntm, evaluations: NPD", "×", 4.3, 1),
+    Figure("auto over the best cut, time: LUBM", "×", 1.1, -1),
+    Figure("auto over the best cut, time: NPD", "×", 1.1, -1),
+    Figure("auto over the best cut, evaluations: LUBM", "×", 1.1, -1),
+    Figure("auto over the best cut, evaluations: NPD", "×", 1.1, -1),
+    Figure("closure ×10, same roots: mask", "×", 1.3, -1),
+    Figure("JSON lines to rows, one process", "k triples/s", 150.0, 1),
+    Figure("state of mask per live (individual, concept)", "bytes", 64.0, -1),
+    Figure("state over 100 windows, last tenth over first", "×", 1.1, -1),
+)
+
+
+def drawn(watched: Plan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000) -> tuple[Ints, Ints, Ints]:
+    """Keys, labels and times of so many tuples."""
+    draw, found = np.random.default_rng(seed), masks(watched.view, watched.root_set)
+    labels = [
+        found.numbers[label] for label in sorted(watched.view.vocabulary - watched.view.stand_ins) if label in found.numbers
+    ]
+    time = np.arange(number) // per_point
+    return draw.integers(0, people, number), np.array(labels)[draw.integers(0, len(labels), number)], time
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    begun = process_time()
+    work()
+    return process_time() - begun
+
+
+def columns_to_spans(watched: Plan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000) -> Partition:
+    """All of a stream taken, batch by batch."""
+    partition = Partition(watched)
+    for begin in range(0, len(stream[0]), batch):
+        key, label, time = (column[begin : begin + batch] for column in stream)
+        partition.take(key, label, time)
+        partition.retire(int(time[-1]))
+    partition.finish()
+    return partition
+
+
+def deciding(watched: Plan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
+    """CPU seconds that a strategy takes to suspect, for each tuple."""
+    found, (key, label, time) = masks(watched.view, watched.root_set), stream
+    chosen = strategy_of(strategy, found, bolts(watched.view, watched.grouped, ()), watched.window)
+    if isinstance(chosen, ByMasks):
+        return seconds(lambda: columns_to_spans(watched, stream)) / len(key)
+    return seconds(lambda: chosen.take(key, label, time, time + watched.window)) / len(key)
+
+
+def bolt_seconds(watched: Plan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]) -> tuple[list[float], list[int]]:
+    """CPU seconds and evaluations of each bolt, each fed with what the one before handed on."""
+    found, (key, label, time) = masks(watched.view, watched.root_set), stream
+    arriving = [(int(x), found.labels[n], int(t)) for x, n, t in zip(key, label, time)]
+    spent, evaluated = list[float](), list[int]()
+    for bolt in pipeline:
+        alone = Bolts(found.labels, [bolt], watched.window)
+        stage, onward = alone.stages[0], list[tuple[int, str, int]]()
+        begun = process_time()
+        for x, name, t in arriving:
+            stage.take(x, name, t, t + watched.window)
+            onward += [(x, upper, t) for upper in stage.lift.get(name, ())]
+        spent.append(process_time() - begun)
+        evaluated.append(sum(len(stage.partners.get(name, ())) for _, name, _ in arriving))
+        arriving = onward
+    return spent, evaluated
+
+
+def every_cut(watched: Plan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple[float, float]]:
+    """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in evaluations."""
+    measured = {}
+    for cut in cuts(len(watched.grouped)):
+        spent, evaluated = bolt_seconds(watched, bolts(watched.view, watched.grouped, cut), stream)
+        measured[cut] = len(spent) * max(spent), float(len(spent) * max(evaluated))
+    return measured
+
+
+def _compare_cuts(repeat: Repeat, name: str, watched: Plan) -> None:
+    stream = drawn(watched, FEW, repeat.seed, 300, 50)
+    measured = every_cut(watched, stream)
+    auto = cheapest(watched.view, watched.grouped, label_rates(watched.view, None))
+    for place, what in enumerate(("time", "evaluations")):
+        best = min(found[place] for found in measured.values())
+        repeat.values[f"best ltm cut over ntm, {what}: {name}"] = measured[()][place] / best
+        repeat.values[f"auto over the best cut, {what}: {name}"] = measured[auto][place] / best
+    best_cut = min(measured, key=lambda cut: measured[cut][0])
+    repeat.notes.append(f"{name}: auto cuts after {auto}; the quickest is {best_cut}")
+
+
+def _measure(repeat: Repeat) -> None:
+    data = repeat.bench.settings.data
+    if data is None:
+        raise NotMeasured("no real data (SHIQ_DATA)")
+    plans = {
+        "LUBM": plan(data / "lubm" / "univ-bench.owl", WINDOW, assume=("siblings-disjoint",)),
+        "NPD": plan(data / "npd" / "npd-v2-complete.fixed.owl", WINDOW),
+    }
+    for name, watched in plans.items():
+        repeat.bench.say(f"{name}, masks")
+        stream = drawn(watched, MANY, repeat.seed, 200_000, 10_000)
+        spent = seconds(lambda w=watched, s=stream: columns_to_spans(w, s))  # type: ignore[misc]
+        repeat.values[f"mask, columns to spans: {name}"] = MANY / spent / 1e6
+        few = tuple(column[: 2 * FEW] for column in drawn(watched, 2 * FEW, repeat.seed, PEOPLE, 100))
+        ntm = deciding(watched, few, "ntm")  # type: ignore[arg-type]
+        repeat.values[f"mask over ntm, deciding: {name}"] = ntm / deciding(watched, drawn(watched, MANY, 1, PEOPLE, 100), "mask")
+        repeat.bench.say(f"{name}, cuts")
+        _compare_cuts(repeat, name, watched)
+    lubm = plans["LUBM"]
+    dense = drawn(lubm, MANY, repeat.seed, 20, 1_000)
+    spent = seconds(lambda: columns_to_spans(lubm, dense))
+    repeat.values["mask, columns to spans: dense (20 individuals)"] = MANY / spent / 1e6
+    _larger_closure(repeat, lubm)
+    _json_lines(repeat)
+    _state(repeat, lubm)
+
+
+def _larger_closure(repeat: Repeat, watched: Plan) -> None:
+    """Each name with some names of its own below it: the same roots, ten times the closure."""
+    view = watched.view
+    names = sorted(view.signature.classes)
+    more = {(f"{name}.{n}", name): frozenset[int]() for name in names for n in range(4)}
+    below = frozenset(sub for sub, _ in more)
+    larger = replace(
+        watched,
+        view=replace(
+            view,
+            positive={**view.positive, **more},
+            vocabulary=view.vocabulary | below,
+            signature=replace(view.signature, classes=view.signature.classes | below),
+        ),
+    )
+    grown = len(closure(larger.view, larger.root_set, larger.view.vocabulary)) / max(watched.closure, 1)
+    plain, wide = (drawn(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
+    ratio = seconds(lambda: columns_to_spans(larger, wide)) / seconds(lambda: columns_to_spans(watched, plain))
+    repeat.values["closure ×10, same roots: mask"] = ratio
+    repeat.notes.append(f"closure ×{grown:.1f}")
+
+
+def _json_lines(repeat: Repeat) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        recipe = StreamRecipe(triples=500_000, seed=repeat.number)
+        generate(recipe, Path(folder))
+        watched = plan(Path(folder) / "tbox.owl", 5)
+        repeat.bench.say("JSON lines")
+        spent = seconds(lambda: check_stream(watched, Path(folder) / "events.jsonl"))
+    repeat.values["JSON lines to rows, one process"] = recipe.triples / spent / 1e3
+
+
+def _state(repeat: Repeat, watched: Plan) -> None:
+    """Bytes that live on between batches, over a hundred windows."""
+    partition, sizes = Partition(watched), list[float]()
+    held = list[float]()
+    stream = drawn(watched, 100 * (WINDOW + 1) * 500, repeat.seed, 5_000, 500)
+    for begin in range(0, len(stream[0]), 500):
+        key, label, time = (column[begin : begin + 500] for column in stream)
+        partition.take(key, label, time)
+        partition.retire(int(time[-1]))
+        sizes.append(float(sum(column.nbytes for column in partition.spans)))
+        held.append(sizes[-1] / max(1, len(np.unique(partition.spans.code))))
+    tenth = len(sizes) // 10
+    repeat.values["state of mask per live (individual, concept)"] = max(held[tenth:])
+    repeat.values["state over 100 windows, last tenth over first"] = float(
+        np.mean(sizes[-tenth:]) / np.mean(sizes[tenth : 2 * tenth])
+    )
+
+
+STREAM_ROWS = {"consistency": Row("consistency", "streams against LUBM-siblings and NPD, one process, CPU", FIGURES, _measure)}
