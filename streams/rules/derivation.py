@@ -24,9 +24,9 @@ def maintain(context: Context, rule: Maintained) -> None:
                 rule.head.touched.append(heads)
 
 
-def heads_of(context: Context, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Ints]:
-    """The heads that a plan derives, each once, and how often."""
-    found = context.run(plan.steps, start, rule.rule)
+def heads_of(context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool = False) -> tuple[Ints, Ints]:
+    """The heads that a plan derives, each once, and how often; that is undefined where ``once`` says that it does not matter."""
+    found = context.run(plan.steps, start, rule.rule, once)
     if not found.count:
         return NONE, NONE
     columns, valid = context.head(rule.rule, found)
@@ -47,13 +47,13 @@ def all_heads(context: Context, rule: Maintained, point: int) -> Ints:
         return NONE
     positive = [(len(pattern.view.rows()), i) for i, pattern in rule.patterns if pattern.positive]
     if not positive:
-        return heads_of(context, rule, rule.plan(None), Bindings({}, 1))[0]
+        return heads_of(context, rule, rule.plan(None), Bindings({}, 1), once=True)[0]
     size, seed = min(positive)
     if not size:
         return NONE
     plan, pattern = rule.plan(seed), rule.body[seed]
     assert isinstance(pattern, Pattern)
-    return heads_of(context, rule, plan, seeded(pattern, pattern.view.rows(), plan.keep))[0]
+    return heads_of(context, rule, plan, seeded(pattern, pattern.view.rows(), plan.keep), once=True)[0]
 
 
 def renew(context: Context, rule: Maintained, point: int) -> None:

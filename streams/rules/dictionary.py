@@ -87,13 +87,14 @@ class Dictionary:
 
     def ranks(self, *columns: Ints) -> tuple[Ints, ...]:
         """Numbers that are ordered as the constants of all ``columns`` are (`values.order`)."""
+        if all(not len(column) or int(column.max()) < FIRST for column in columns):
+            return columns
         joined = np.concatenate(columns)
-        if len(joined) and int(joined.max()) >= FIRST:
-            found, inverse, _ = distinct(joined)
-            keys = [order(value) for value in self.decode(found)]
-            rank = np.empty(len(found), np.int64)
-            rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))
-            joined = rank[inverse]
+        found, inverse, _ = distinct(joined)
+        keys = [order(value) for value in self.decode(found)]
+        rank = np.empty(len(found), np.int64)
+        rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))
+        joined = rank[inverse]
         return tuple(np.split(joined, np.cumsum([len(column) for column in columns])[:-1]))
 
     def decode(self, codes: Ints) -> list[Value]:

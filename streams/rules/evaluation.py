@@ -24,7 +24,7 @@ from streams.rules.held import ColumnModel, Held
 from streams.rules.operators import Context
 from streams.rules.plan import Planner
 from streams.rules.predicates import Maintained, Predicate, compact, is_counted
-from streams.rules.relations import NONE, Relation, distinct_rows
+from streams.rules.relations import NONE, Relation, distinct_rows, one_of_each
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
 from streams.rules.steps import Conjunct, Pattern, conjuncts, has_now
@@ -174,7 +174,7 @@ class Engine:
         """The numbers of input rows, each once."""
         if _are_columns(rows) or len(rows) > 50_000:
             encoded = self._encoded(rows, predicate)
-            return predicate.relation.add(distinct_rows(encoded)[0]) if len(encoded[0]) else NONE
+            return predicate.relation.add([column[one_of_each(encoded)] for column in encoded]) if len(encoded[0]) else NONE
         number = predicate.rows_of
         found = [number.get(row, -1) for row in rows]
         if -1 in found:

@@ -43,7 +43,7 @@ def fixpoint(context: Context, heads: Mapping[str, Predicate], rules: Sequence[M
                 rows = deltas.get(pattern.view, NONE)
                 if len(rows) and pattern.positive:
                     plan = rule.plan(i)
-                    _derive(rule, heads_of(context, rule, plan, seeded(pattern, rows, plan.keep))[0], fresh)
+                    _derive(rule, heads_of(context, rule, plan, seeded(pattern, rows, plan.keep), once=True)[0], fresh)
     moved: list[View] = []
     for name, predicate in heads.items():
         relation, old = predicate.relation, held[name]

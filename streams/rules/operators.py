@@ -18,7 +18,7 @@ from streams.rules.aggregates import aggregated
 from streams.rules.dictionary import Dictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
-from streams.rules.relations import NONE, TooMany
+from streams.rules.relations import NONE, TooMany, one_of_each
 from streams.rules.steps import GROUP, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
@@ -43,10 +43,21 @@ class Bindings:
     def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
         return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
 
+    def distinct(self) -> Bindings:
+        """Each row once."""
+        if not self.columns:
+            return Bindings({}, 1)
+        example = one_of_each(list(self.columns.values()))
+        return Bindings({name: column[example] for name, column in self.columns.items()}, len(example))
+
     def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
         if flags is None or flags.all():
             return Bindings({name: column for name, column in self.columns.items() if name in keep}, self.count)
         return self.take(np.flatnonzero(flags), keep)
+
+
+#: Where more rows than these are joined, equal ones are dropped before what follows.
+_MANY: Final = 4096
 
 
 @dataclass
@@ -65,13 +76,15 @@ class Context:
         self.now, self.left = now, self.most
         self.results.clear()
 
-    def run(self, steps: Sequence[Step], bindings: Bindings, rule: Rule) -> Bindings:
-        """The instances that ``steps`` leave. Raises: EvaluationError."""
+    def run(self, steps: Sequence[Step], bindings: Bindings, rule: Rule, once: bool = False) -> Bindings:
+        """The instances that ``steps`` leave; ``once``: how often each is derived does not matter. Raises: EvaluationError."""
         try:
             for step in steps:
                 if not bindings.count:
                     break
                 bindings = self._apply(step, bindings, rule)
+                if once and bindings.count > _MANY and isinstance(step, Join):
+                    bindings = bindings.distinct()
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
         except TooMany as error:
@@ -110,9 +123,10 @@ class Context:
         if step.positions:
             keys = [self._source(source, bindings) for source in step.sources]
             which, rows = relation.matches(step.positions, keys, self.left)
-            ok = view.had(rows) if step.before else view.mask()[rows]
-            if not ok.all():
-                which, rows = which[ok], rows[ok]
+            if step.before or not view.is_whole:
+                ok = view.had(rows) if step.before else view.mask()[rows]
+                if not ok.all():
+                    which, rows = which[ok], rows[ok]
         else:
             rows = view.rows_before() if step.before else view.rows()
             if len(rows) * bindings.count > self.left:

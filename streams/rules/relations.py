@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +57,20 @@ class Run:
         if inside is not None:
             key = np.where(inside, key, len(self.starts) - 2)
         return self.starts[key], self.starts[key + 1]
+
+    @cached_property
+    def _row(self) -> Ints:
+        """For each key its row, -1 where there is none; keys are of whole rows, so each has one at most."""
+        assert self.starts is not None
+        row = np.full(len(self.starts) - 1, -1, np.int64)
+        row[self.keys] = self.rows
+        return row
+
+    def only(self, columns: Columns) -> Ints:
+        """The row of each key, -1 where there is none."""
+        assert self.pack is not None
+        key, inside = _packed(columns, self.pack)
+        return self._row[key if inside is None else np.where(inside, key, len(self._row) - 1)]
 
 
 def sorted_run(columns: Columns, rows: Ints) -> Run:
@@ -189,16 +204,9 @@ class Relation:
         found = np.full(len(rows[0]), -1, np.int64)
         if not self.size or not len(found):
             return found
-        all_positions = tuple(range(len(self.columns)))
-        for run in self.index(all_positions).runs(self):
-            low, high = run.find(rows)
-            hit = high > low
-            if run.pack is None:
-                return self._find_hashed(all_positions, rows, found)
-            found[hit] = run.rows[low[hit]]
-        return found
-
-    def _find_hashed(self, positions: tuple[int, ...], rows: Columns, found: Ints) -> Ints:
+        positions = tuple(range(len(self.columns)))
+        if len(runs := self.index(positions).runs(self)) == 1 and runs[0].starts is not None:
+            return runs[0].only(rows)
         which, row = self.matches(positions, rows, 1 << 62)
         found[which] = row
         return found
@@ -241,6 +249,20 @@ class Relation:
         self.held, self.came, self.went = number[self.held], NONE, NONE
         self.indexes.clear()
         return lambda rows: number[rows]
+
+
+def one_of_each(columns: Columns) -> Ints:
+    """Where an example of each distinct row is."""
+    if len(columns[0]) < 2:
+        return np.arange(len(columns[0]))
+    code = columns[0] if len(columns) == 1 else row_codes(*columns)
+    low, high = int(code.min()), int(code.max())
+    if high - low > _SPREAD * len(code):
+        return distinct(code)[2]
+    example = np.full(high - low + 1, -1, np.int64)
+    example[code - low] = np.arange(len(code))
+    found: Ints = example[example >= 0]
+    return found
 
 
 def distinct_rows(columns: Columns) -> tuple[list[Ints], Ints]:

@@ -165,6 +165,11 @@ class View:
         """Which rows it has."""
         return self.relation.of_row[self.name]  # type: ignore[no-any-return]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all rows, as those of facts do."""
+        return self.is_plain and len(self.relation.held) == self.relation.size
+
     def rows(self) -> Ints:
         """The rows that it has."""
         if self.is_plain:
