@@ -113,11 +113,48 @@ class _Table:
         self.vocabulary, self.regions, self.fixed, self.has_keys, self.is_exact = vocabulary, regions, fixed, has_keys, is_exact
         self._kinds: dict[str, Kind] = {}
         self._said: dict[tuple[str, str], str | Counted | _Link] = {}
+        self._patterns: dict[tuple[Any, ...], tuple[Key | None, list[int]]] = {}
         self._literals: Mapping[str, owl.Literal] | None = None
 
     def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> Keyed:
         """``literals``: what those among the objects stand for, where the statements were read already."""
         self._literals = literals
+        if literals is None and not self.is_exact:
+            return self._recalled(statements if isinstance(statements, list) else list(statements))
+        return self._made(statements)
+
+    def _recalled(self, statements: Sequence[Statement]) -> Keyed:
+        """The key of statements in an order that was met before, individuals by their first places, is known."""
+        known, fixed, seen = self._said, self.fixed, dict[Any, int]()
+        pattern: list[Any] = []
+        for subject, predicate, object in statements:
+            said = known.get((predicate, object))
+            if said is None:
+                said = self.look(predicate, object)
+            if said is _SKIPPED:
+                continue
+            target: Any = None
+            if type(said) is not str:
+                target = object if said is _LINK else said.value  # type: ignore[union-attr]
+                said = predicate if said is _LINK else said.atom + predicate  # type: ignore[union-attr]
+                target = target if target in fixed else seen.setdefault(target, len(seen))
+            pattern += (subject if subject in fixed else seen.setdefault(subject, len(seen)), said, target)
+        names = list(seen)
+        if self.has_keys:
+            pattern += [name[:1] for name in names if isinstance(name, str)]
+        code = tuple(pattern)
+        found = self._patterns.get(code)
+        if found is None:
+            keyed = self._made(statements)
+            if len(self._patterns) >= _KEPT:
+                self._patterns.clear()
+            self._patterns[code] = keyed.key, [seen[name] for name in keyed.order]
+            return keyed
+        if not all(type(name) is not str or is_resource(name) for name in names):
+            raise OddError
+        return Keyed(found[0], [names[i] for i in found[1]])
+
+    def _made(self, statements: Iterable[Statement]) -> Keyed:
         nodes: dict[Any, list[str]] = {}
         of_fixed: list[str] = []
         silent: list[str] = []
@@ -167,9 +204,10 @@ class _Table:
             said = f"{predicate} {object}"
         else:
             return _LINK
-        if len(self._said) >= _KEPT:
-            self._said.clear()
-        self._said[predicate, object] = said
+        if kind is not Kind.DROPPED:
+            if len(self._said) >= _KEPT:
+                self._said.clear()
+            self._said[predicate, object] = said
         return said
 
     def _value(self, kind: Kind, predicate: str, object: str) -> str | Counted:
@@ -177,11 +215,11 @@ class _Table:
         if kind is Kind.EQUALITY or (not is_negative and self.vocabulary.is_data(predicate) is False):
             raise OddError
         literal = literal_of(object) if self._literals is None else self._literals[object]
-        region = self.regions.region(literal)
-        if region is None:
+        if not self.regions.is_value(literal):
             raise IllTypedError(f"{literal_text(literal)} is no value of its datatype")
         if kind is Kind.DROPPED:
             return ""
+        region = self.regions.region(literal)
         if kind is Kind.DATA:
             return f"{predicate} {region}"
         value = self.regions.identity(literal)

@@ -122,7 +122,8 @@ def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalo
         given = assertions_of(sources_of(static), ontology, options, "a")
     leftovers = (*ontology.leftovers, *given.leftovers)
     said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.said)
-    outside = tuple(value for value in said if isinstance(value, owl.Axiom))
+    # What is allowed is left out, as it is by `shiq check`.
+    outside = () if "outside-shiq" in allowed else tuple(value for value in said if isinstance(value, owl.Axiom))
     assertions = (*_typed(given.abox, allowed), *(value for value in said if not isinstance(value, owl.Axiom)))
     told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.said)
     return Knowledge(read_by_form(ontology.tbox, allowed), outside, assertions, allowed, told, ontology.ontologies)

@@ -6,12 +6,15 @@ which literals of the event denote one value, and whether that is a value that T
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from shiq import model as owl
 from shiq.built_in import TOP
 from shiq.datatypes import DataTheory
+from shiq.datatypes.ranges import Formula, holds
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import literal as literal_text
@@ -46,13 +49,22 @@ class Regions:
         named = frozenset(value for value in values if isinstance(value, DataValue))
         return cls(theory, tuple(sorted(ranges, key=axiom_text)), counting, named, counts_all)
 
-    def region(self, literal: owl.Literal) -> str | None:
-        """In which of ``ranges`` it lies, as text; the literal itself where that is not decided, None for one that denotes
-        nothing."""
-        if isinstance(self.theory.value(literal), IllTyped):
-            return None
-        row = [self.theory.contains(range, literal) for range in self.ranges]
+    def region(self, literal: owl.Literal) -> str:
+        """In which of ``ranges`` it lies, as text; the literal itself where that is not decided."""
+        value = self.identity(literal)
+        row = [holds(formula, value) for formula in self._formulas]
         return literal_text(literal) if None in row else "".join("01"[bool(inside)] for inside in row)
+
+    @cached_property
+    def _formulas(self) -> list[Formula]:
+        return [self.theory.formula(range) for range in self.ranges]
+
+    def is_value(self, literal: owl.Literal) -> bool:
+        """Whether it denotes anything."""
+        plain = _SURE.get(literal.datatype)
+        if plain is not None and plain.fullmatch(literal.lexical):
+            return True
+        return not isinstance(self.theory.value(literal), IllTyped)
 
     def counts(self, property: str) -> bool:
         """Whether T can tell how many values of it something has."""
@@ -69,6 +81,15 @@ class Regions:
         value = self.identity(literal)
         return f"{value.space} {value.key!r}" if value in self.named or value.is_opaque else ""
 
+
+#: Forms that are certain to denote a value: those of most readings.
+_SURE = {
+    owl.XSD + "string": re.compile(".*"),
+    owl.XSD + "integer": re.compile("-?[0-9]{1,18}"),
+    owl.XSD + "int": re.compile("-?[0-9]{1,9}"),
+    owl.XSD + "decimal": re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?"),
+    owl.XSD + "dateTime": re.compile("[12][0-9]{3}-(0[1-9]|1[0-2])-([01][1-9]|10|2[0-8])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z?"),
+}
 
 _DATA_ASSERTIONS = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
