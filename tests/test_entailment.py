@@ -11,6 +11,7 @@ import pytest
 from abox_ops.entailment import Entailer, Premises, entailed
 from abox_ops.entailment.horn import HornLabels
 from abox_ops.entailment.modules import AskedVocabulary, EventModules, ModuleFinder
+from abox_ops.entailment.outside import Denied, _Settling
 from abox_ops.entailment.premises import EventAssertions
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.snapshots import HornEntailer
@@ -20,6 +21,7 @@ from shiq.reasoner.hypertableau.questions import Questions
 from shiq.verdict import Verdict
 from tests.building import EVENTS, building
 from tests.horn_random import CLASSES, ROLES, expression, random_horn
+from tests.outside_random import random_owl
 from tests.tools.random_ontologies.kb import random_kb
 
 A, B, C = (owl.Class(f"urn:{name}") for name in "ABC")
@@ -211,3 +213,40 @@ def test_what_is_not_plain_is_answered_the_other_way() -> None:
     assert found.types == {X: {A.iri, B.iri, C.iri}, Y: {A.iri, B.iri, C.iri}}
     ill_typed = owl.DataPropertyAssertion(owl.DataProperty("urn:d"), X, owl.Literal("x", owl.XSD + "integer"))
     assert entailed(base, [ill_typed]).verdict is Verdict.INCONSISTENT
+
+
+def _outside_differences(seeds: range) -> Iterator[int]:
+    """The seeds at which grouped denials and the obvious way tell different things."""
+    reasoners = Reasoners(timeout=30)
+    for seed in seeds:
+        axioms, static, event = random_owl(seed)
+        premises, is_static = Premises.of(axioms, static), seed % 6 == 0
+        roles = ["urn:t:r0"] if seed % 4 == 0 else []
+        value = owl.ObjectHasValue(owl.ObjectProperty("urn:t:r1"), "urn:t:i0")
+        classes = [owl.Class("urn:t:C0"), owl.Class("urn:t:C1"), value] if seed % 5 == 0 else None
+        slow = entailed_uncached(premises, event, classes, roles, static=is_static, reasoners=reasoners)
+        fast = Entailer(premises, classes, roles, static=is_static, reasoners=reasoners).entailed(event)
+        if Verdict.UNDETERMINED not in (slow.verdict, fast.verdict) and slow != fast:
+            yield seed
+    reasoners.close()
+
+
+@pytest.mark.jvm
+def test_random_events_of_owl_2_as_by_denying_each_class(warm_jvm: None) -> None:
+    assert not list(_outside_differences(range(10)))
+
+
+@pytest.mark.slow
+@pytest.mark.jvm
+def test_many_random_events_of_owl_2_as_by_denying_each_class(warm_jvm: None) -> None:
+    assert not list(_outside_differences(range(100, 2_100)))
+
+
+@pytest.mark.jvm
+def test_the_comparison_beyond_shiq_sees_a_planted_bug(warm_jvm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Denials that cannot be together are taken for entailed, each of them.
+    def unhalved(self: _Settling, denied: Sequence[Denied]) -> list[Denied]:
+        return [] if self._is_possible([a for each in denied for a in each]) else list(denied)
+
+    monkeypatch.setattr(_Settling, "entailed", unhalved)
+    assert next(_outside_differences(range(20)), None) is not None

@@ -41,10 +41,11 @@ NodePair: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ModuleAnswer:
-    """``types``: by node, the atoms that follow; ``pairs``: which roles lead from node to node."""
+    """``types``: by node, the atoms that follow; ``pairs``: which roles lead where; ``held``: by node, the atoms of one model."""
 
     types: Atoms
-    pairs: frozenset[NodePair] = frozenset()
+    pairs: frozenset[NodePair]
+    held: Atoms
 
 
 class ModuleQuestions:
@@ -73,7 +74,7 @@ class ModuleQuestions:
             types = questions.entailed(wanted)
             if types is None:
                 raise Contradiction
-            return ModuleAnswer(types, frozenset(filter(questions.leads, questions.candidates)))
+            return ModuleAnswer(types, frozenset(filter(questions.leads, questions.candidates)), questions.held)
         except (OutOfBudget, Undecided):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
 
@@ -97,7 +98,7 @@ class ModuleQuestions:
             for (i, asked), a, b in product(enumerate(roles), wanted, wanted)
             if self._is_refuted(tbox, with_literals(module, *both_ends(asked, a, b)), deadline)
         }
-        return ModuleAnswer(types, frozenset(pairs))
+        return ModuleAnswer(types, frozenset(pairs), types)
 
     def _is_refuted(self, tbox: ClausalTBox, module: Module, deadline: float | None) -> bool:
         [answer] = self._reasoners.decide(tbox, [module], deadline)

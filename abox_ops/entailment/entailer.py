@@ -7,11 +7,12 @@ from types import TracebackType
 
 from abox_ops.entailment.inside import InsideEntailer
 from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.outside import OutsideEntailer
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.result import Entailment, undetermined
 from abox_ops.entailment.snapshots import HornEntailer
-from abox_ops.entailment.uncached import entailed_uncached, is_consistent
+from abox_ops.entailment.uncached import is_consistent
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.reasoner.protocol import Answer
@@ -38,8 +39,13 @@ class Entailer:
         self.roles = tuple(dict.fromkeys(roles))
         self.static = static
         self.reasoners = reasoners or Reasoners()
-        self._horn = HornEntailer.of(premises, AskedVocabulary(self.classes, self.roles))
-        self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
+        self._horn: HornEntailer | None = None
+        #: For what SHIQ(D) can say; else there is none.
+        self._inside: InsideEntailer | None = None
+        if premises.is_inside and all(map(premises.says, self.classes or ())):
+            self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
+            self._horn = HornEntailer.of(premises, AskedVocabulary(self.classes, self.roles))
+        self._outside = OutsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
 
     def __enter__(self) -> Entailer:
         return self
@@ -58,22 +64,20 @@ class Entailer:
         event = self.premises.event(assertions)
         if self.premises.unread or event.unread:
             return undetermined((*self.premises.unread, *event.unread)[0])
-        if self.premises.is_inside and not event.outside and self._inside is not None:
+        if self._inside is not None and not event.outside:
             return self._inside.entailed(event, deadline)
-        return entailed_uncached(
-            self.premises, assertions, self.classes, self.roles, static=self.static, reasoners=self.reasoners, deadline=deadline
-        )
+        return self._outside.entailed(event, deadline)
 
     def of_base(self, deadline: float | None = None) -> Entailment:
         """What (T, B) by itself entails of every individual of B: its verdict says whether anything can be asked at all."""
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)
-        return entailed_uncached(
-            alone, premises.all_assertions, self.classes, self.roles, reasoners=self.reasoners, deadline=deadline
-        )
+        return Entailer(alone, self.classes, self.roles, reasoners=self.reasoners).entailed(premises.all_assertions, deadline)
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""
+        if self._inside is not None and not self.premises.unread:
+            return self._inside.is_consistent(deadline)
         return is_consistent(self.premises, EventAssertions(), self.reasoners, deadline)
 
     def close(self) -> None:

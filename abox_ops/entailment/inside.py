@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
 from abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
@@ -15,6 +16,15 @@ from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import Role
 from shiq.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Found:
+    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model."""
+
+    types: dict[str, frozenset[str]]
+    pairs: frozenset[RolePair]
+    held: dict[str, frozenset[str]]
 
 
 class InsideEntailer:
@@ -48,9 +58,10 @@ class InsideEntailer:
         if base.verdict is not Verdict.CONSISTENT:
             return INCONSISTENT if base.verdict is Verdict.INCONSISTENT else undetermined(base.reason)
         try:
-            names = self._named(event)
+            names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
-            types, pairs = self._of(event, event.individuals, names, deadline, alone=not self._static)
+            found = self.found(event, event.individuals, names, deadline, alone=not self._static)
+            types, pairs = found.types, found.pairs
             if not self._static:
                 return Entailment(Verdict.CONSISTENT, types, pairs)
             others = sorted(types.keys() - mentioned)
@@ -78,14 +89,16 @@ class InsideEntailer:
         asked = sorted({*individuals, *mentioned}) if self._roles else new
         pairs: frozenset[RolePair] = frozenset()
         if asked:
-            types, pairs = self._of(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
-            self._before.update((i, types[i]) for i in new)
+            found = self.found(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
+            pairs = found.pairs
+            self._before.update((i, found.types[i]) for i in new)
         return self._before, pairs
 
-    def _of(
+    def found(
         self, event: EventAssertions, individuals: Sequence[str], names: frozenset[str], deadline: float | None, *, alone: bool
-    ) -> tuple[dict[str, frozenset[str]], frozenset[RolePair]]:
-        """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I."""
+    ) -> Found:
+        """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I. Raises:
+        Contradiction, OpenQuestion."""
         found = self._finder.of(event, individuals)
         if found.modules is None:
             raise Contradiction
@@ -98,6 +111,7 @@ class InsideEntailer:
         ends = [(Role(iri), self._asked.ends(iri)) for iri in self._roles]
         roles = [AskedRole(r, found.clauses.roles.is_simple(r), (ids[a], ids[b])) for r, (a, b) in ends]
         types: dict[str, frozenset[str]] = {}
+        held: dict[str, frozenset[str]] = {}
         pairs: set[RolePair] = set()
         for number, named in enumerate(found.modules):
             # A module of which nothing is asked must be consistent too.
@@ -106,11 +120,13 @@ class InsideEntailer:
             for node, atoms in answer.types.items():
                 called = self._called(found.clauses, atoms)
                 types.update((i, called) for i in at[number, node])
+                model = self._called(found.clauses, answer.held[node])
+                held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
                 pairs.update((self._roles[role], a, b) for a in at[number, first] for b in at[number, second])
-        return types, frozenset(pairs)
+        return Found(types, frozenset(pairs), held)
 
-    def _named(self, event: EventAssertions) -> frozenset[str]:
+    def asked_names(self, event: EventAssertions) -> frozenset[str]:
         """The names that are asked about."""
         if self._asked.classes is not None:
             return frozenset(self._asked.names.values())

@@ -54,6 +54,15 @@ class Premises:
         """``assertions`` as E beside this."""
         return _split(assertions, self.tbox.axioms)
 
+    def says(self, expression: owl.ClassExpression) -> bool:
+        """Whether SHIQ(D) can say ``expression`` beside T."""
+        name = owl.Class(PREFIX + "entailment:said")
+        return isinstance(expression, owl.Class) or not any(
+            axiom.sub == expression and kind not in _INSIDE
+            for axiom, kind, _ in split_axioms((*self.tbox.axioms, owl.SubClassOf(expression, name)))[1]
+            if isinstance(axiom, owl.SubClassOf)
+        )
+
     @property
     def is_inside(self) -> bool:
         """Whether SHIQ(D) says all of it."""
@@ -75,6 +84,7 @@ class Premises:
         return named_classes((*self.all_axioms, *self.abox.complex, *self.assertions)) | _own(self.abox.classes)
 
 
+_INSIDE = frozenset({"unknown-datatype"})
 _READ = frozenset({"outside-shiq", "unknown-datatype"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.outside_question import question
@@ -14,7 +15,10 @@ from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError, UsageError
 from shiq.reasoner import create
 from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.kept import kept_text
 from shiq.reasoner.protocol import Answer, Module, Reasoner
+from shiq.reasoner.proxied import OpaqueData
+from shiq.reasoner.sending import OntologyText, Unsendable
 from shiq.verdict import Verdict
 from simplify.paths import Irregular
 
@@ -62,6 +66,16 @@ class Reasoners:
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
+    def beside(self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> WholeQuestion:
+        """(``axioms``, ``assertions``) to be asked about with class assertions on names beside them."""
+        return WholeQuestion(self, axioms, assertions)
+
+    def hermit(self) -> HermitReasoner:
+        """HermiT, kept warm."""
+        if self._hermit is None:
+            self._hermit = HermitReasoner(self.heap)
+        return self._hermit
+
     def left(self, deadline: float | None) -> float | None:
         """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout`` at most."""
         if deadline is None:
@@ -77,10 +91,44 @@ class Reasoners:
         self._modules = self._hermit = None
 
     def _ask(self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None) -> Answer:
-        if self._hermit is None:
-            self._hermit = HermitReasoner(self.heap)
         self.asked += 1
-        return self._hermit.consistent(axioms, assertions, left and max(0.01, left), is_normal=True)
+        return self.hermit().consistent(axioms, assertions, left and max(0.01, left), is_normal=True)
+
+
+class WholeQuestion:
+    """An ontology of OWL 2 DL that is sent once, and asked about with more beside it."""
+
+    def __init__(self, reasoners: Reasoners, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> None:
+        self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
+
+    def asked(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
+        """Whether it is consistent with ``more``: names, and names denied."""
+        left = self._reasoners.left(deadline)
+        if left is not None and left <= 0:
+            return _OVER
+        kept = None if self._reasoners.name == "own" else self._kept
+        if kept is None:
+            return self._reasoners.whole(self._axioms, (*self._assertions, *more), deadline)
+        said = [a for a in more if a not in self._said]
+        try:
+            hermit = self._reasoners.hermit()
+            self._reasoners.asked += 1
+            return hermit.consistent_beside(kept, said, left and max(0.01, left))
+        except ReasonerError as error:
+            return Answer(Verdict.UNDETERMINED, " ".join(str(error).split()))
+
+    @cached_property
+    def _said(self) -> frozenset[owl.Assertion]:
+        return frozenset(self._assertions)
+
+    @cached_property
+    def _kept(self) -> OntologyText | None:
+        """What is sent once; None where each question takes more than one."""
+        try:
+            put = question(self._axioms, self._assertions)
+            return None if put.weaker is not None else kept_text(put.axioms, put.assertions)
+        except (Irregular, UsageError, OpaqueData, Unsendable):
+            return None
 
 
 _OVER = Answer(Verdict.UNDETERMINED, "no answer within the time limit")

@@ -34,6 +34,8 @@ class Questions(Search):
         super().__init__(tables, module, steps, deadline)
         self._steps = steps
         self._into: dict[int, tuple[int, int]] = {}
+        #: Of the atoms that `entailed` was asked about, those of the first model.
+        self.held: Atoms = {}
 
     def merge(self, x: int, y: int, rest: int) -> None:
         target, source = (x, y) if x < y else (y, x)
@@ -104,8 +106,8 @@ class Questions(Search):
 
         def first() -> None:
             for x, atoms in wanted.items():
-                holds, found[x] = self.holding(x, atoms)
-                doubtful[x] = holds & ~found[x]
+                self.held[x], found[x] = self.holding(x, atoms)
+                doubtful[x] = self.held[x] & ~found[x]
             self.met()
 
         def further() -> None:

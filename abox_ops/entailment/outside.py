@@ -1,0 +1,197 @@
+"""Entailment for all of OWL 2 DL: bounds by the part in SHIQ(D), grouped denials for a full reasoner (THEORY, "Entailment").
+
+Nominals are read as names, N_o for {o} with N_o(o); what else SHIQ(D) cannot say is left out. So what follows below follows; what
+a model below denies is denied to the full reasoner, all at once, and what it refuses is halved until each is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import product
+
+from abox_ops.entailment.bounds import Contradiction, OpenQuestion
+from abox_ops.entailment.inside import Found, InsideEntailer
+from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.premises import EventAssertions, Premises, class_text, denial, mentioned
+from abox_ops.entailment.reasoners import Reasoners, WholeQuestion
+from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
+from abox_ops.entailment.uncached import asked_classes
+from shiq import model as owl
+from shiq.reasoner.structure import rewritten
+from shiq.signature import parts
+from shiq.verdict import Verdict
+from simplify.fresh import PREFIX
+
+#: What is denied, or assumed, in one question.
+Denied = tuple[owl.ClassAssertion, ...]
+
+
+class OutsideEntailer:
+    """See `abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
+
+    def __init__(
+        self,
+        premises: Premises,
+        classes: tuple[owl.ClassExpression, ...] | None,
+        roles: tuple[str, ...],
+        *,
+        static: bool,
+        reasoners: Reasoners,
+    ) -> None:
+        self._premises, self._classes, self._roles, self._static = premises, classes, roles, static
+        self._reasoners = reasoners
+        self._asked = AskedVocabulary(classes, roles)
+
+    def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
+        """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
+        within = event.individuals
+        try:
+            if not self._static:
+                found = self._found(event, within, event, deadline)
+                return Entailment(Verdict.CONSISTENT, found.types, found.pairs)
+            everyone = tuple(sorted({*within, *mentioned(self._premises.all_assertions)}))
+            found = self._found(event, everyone, event, deadline)
+            before = self._found(EventAssertions(), everyone, event, deadline)
+        except Contradiction:
+            return INCONSISTENT
+        except OpenQuestion as question:
+            return undetermined(str(question))
+        inner = frozenset(within)
+        pairs = frozenset(pair for pair in found.pairs if inner.issuperset(pair[1:]))
+        more = {i: found.types[i] - before.types[i] for i in everyone if i not in inner and found.types[i] - before.types[i]}
+        return Entailment(
+            Verdict.CONSISTENT, {i: found.types[i] for i in within}, pairs, more, found.pairs - pairs - before.pairs
+        )
+
+    def _found(
+        self, event: EventAssertions, individuals: Sequence[str], naming: EventAssertions, deadline: float | None
+    ) -> Found:
+        """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
+        classes = asked_classes(self._premises, naming, self._classes)
+        low = self._below(event, individuals, deadline)
+        whole = _Settling(self._whole(event, classes), deadline)
+        denied: dict[bool, dict[Denied, tuple[str, str]]] = {False: {}, True: {}}
+        types = {i: set(low.types.get(i, ())) for i in individuals}
+        for i, c in product(individuals, classes):
+            text = class_text(c)
+            if text not in types[i]:
+                name = owl.Class(self._asked.names.get(c, text))
+                denied[text in low.held.get(i, ())][(denial(name, i),)] = i, text
+        # What one model denies is asked first.
+        for group in (denied[False], denied[True]):
+            for found in whole.entailed(tuple(group)):
+                i, text = group[found]
+                types[i].add(text)
+        if not any(denied.values()):
+            whole.require_consistent()
+        return Found({i: frozenset(found) for i, found in types.items()}, self._pairs(low, individuals, whole), low.held)
+
+    def _pairs(self, low: Found, individuals: Sequence[str], whole: _Settling) -> frozenset[RolePair]:
+        found = set(low.pairs)
+        for role in self._roles:
+            start, end = map(owl.Class, self._asked.ends(role))
+            for a, b in product(individuals, individuals):
+                ends = owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)
+                if (role, a, b) not in found and whole.entailed((ends,)):
+                    found.add((role, a, b))
+        return frozenset(found)
+
+    def _whole(self, event: EventAssertions, classes: Iterable[owl.ClassExpression]) -> WholeQuestion:
+        # So that assertions on these names are not taken for what nothing can contradict.
+        heard = (owl.SubClassOf(c, owl.THING) for c in classes if isinstance(c, owl.Class))
+        axioms = dict.fromkeys([*self._premises.all_axioms, *self._asked.axioms, *heard])
+        return self._reasoners.beside(tuple(axioms), (*self._premises.all_assertions, *event.inside, *event.outside))
+
+    # --- below ------------------------------------------------------------------------------------
+
+    def _below(self, event: EventAssertions, individuals: Sequence[str], deadline: float | None) -> Found:
+        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole then."""
+        premises, entailer = self._lower
+        said = _named_nominals((*event.inside, *event.outside))
+        inside = premises.event((*said, *_nominal_facts((*event.inside, *event.outside))))
+        base = entailer.is_consistent(deadline)
+        if base.verdict is Verdict.INCONSISTENT:
+            raise Contradiction
+        below = EventAssertions(inside.inside)
+        try:
+            if base.verdict is Verdict.UNDETERMINED:
+                return Found({}, frozenset(), {})
+            return entailer.found(below, individuals, entailer.asked_names(below), deadline, alone=True)
+        except OpenQuestion:
+            return Found({}, frozenset(), {})
+
+    @cached_property
+    def _lower(self) -> tuple[Premises, InsideEntailer]:
+        whole = (*self._premises.all_axioms, *self._premises.all_assertions)
+        axioms = [rewritten(axiom, _name_of) for axiom in self._premises.all_axioms]
+        said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
+        split = Premises.of(axioms, said)
+        premises = Premises(split.tbox, split.abox)
+        # A class that the part cannot say is for the full reasoner alone.
+        classes = None if self._classes is None else tuple(c for c in self._classes if premises.says(c))
+        entailer = InsideEntailer(premises, classes, self._roles, static=False, reasoners=self._reasoners)
+        return premises, entailer
+
+
+class _Settling:
+    """Denials beside one ontology, settled; ``require_consistent`` once it has to be."""
+
+    def __init__(self, question: WholeQuestion, deadline: float | None) -> None:
+        self._question, self._deadline = question, deadline
+        self._is_consistent = False
+
+    def entailed(self, denied: Sequence[Denied]) -> list[Denied]:
+        """Those of ``denied`` that cannot be. Raises: Contradiction, OpenQuestion."""
+        if not denied or self._is_possible([a for each in denied for a in each]):
+            return []
+        self.require_consistent()
+        if len(denied) == 1:
+            return list(denied)
+        half = len(denied) // 2
+        return [*self.entailed(denied[:half]), *self.entailed(denied[half:])]
+
+    def require_consistent(self) -> None:
+        """Raises: Contradiction, OpenQuestion."""
+        if not self._is_consistent and not self._is_possible(()):
+            raise Contradiction
+
+    def _is_possible(self, more: Sequence[owl.ClassAssertion]) -> bool:
+        answer = self._question.asked(more, self._deadline)
+        if answer.verdict is Verdict.UNDETERMINED:
+            raise OpenQuestion(answer.reason)
+        # A part of what is consistent is.
+        self._is_consistent = self._is_consistent or answer.verdict is Verdict.CONSISTENT
+        return answer.verdict is Verdict.CONSISTENT
+
+
+def _nominal(individual: str) -> owl.Class:
+    return owl.Class(f"{PREFIX}entailment:is:{individual}")
+
+
+def _name_of(part: object) -> object | None:
+    match part:
+        case owl.ObjectOneOf(individuals):
+            names = tuple(map(_nominal, dict.fromkeys(individuals)))
+            return names[0] if len(names) == 1 else owl.ObjectUnionOf(names)
+        case owl.ObjectHasValue(property, individual):
+            return owl.ObjectSomeValuesFrom(property, _nominal(individual))
+    return None
+
+
+def _named_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+    return [rewritten(a, _name_of) if isinstance(a, owl.ClassAssertion) else a for a in assertions]
+
+
+def _nominal_facts(values: Iterable[object]) -> list[owl.ClassAssertion]:
+    """N_o(o) for each nominal."""
+    found: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, owl.ClassAssertion) and isinstance(value.expression, owl.Class):
+            continue
+        for part in parts(value):
+            if isinstance(part, owl.ObjectOneOf):
+                found.update(dict.fromkeys(part.individuals))
+            elif isinstance(part, owl.ObjectHasValue):
+                found[part.individual] = None
+    return [owl.ClassAssertion(_nominal(individual), individual) for individual in found]
