@@ -27,6 +27,7 @@ class Spans(NamedTuple):
     end: Ints
 
     def at(self, rows: Ints | Flags) -> Spans:
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return Spans(self.code[rows], self.start[rows], self.end[rows])
 
 

@@ -70,7 +70,7 @@ class Partition:
     def _touched(self, ended: Flags) -> Spans:
         """All spans of the individuals that have one in ``ended``."""
         starts = runs(key := self.keys())
-        touched = np.add.reduceat(ended, starts, dtype=np.int64) > 0
+        touched = np.logical_or.reduceat(ended, starts)
         return self.spans.at(np.repeat(touched, np.diff(np.append(starts, len(key)))))
 
     def _violations(self, spans: Spans) -> Violations:

@@ -28,7 +28,8 @@ class Violations(NamedTuple):
     end: Ints
 
     def at(self, rows: Flags) -> Violations:
-        return Violations(*(column[rows] for column in self))
+        places = np.flatnonzero(rows)
+        return Violations(*(column[places] for column in self))
 
 
 def together(parts: list[Violations]) -> Violations:
