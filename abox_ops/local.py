@@ -24,7 +24,8 @@ from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView, batch_of, split
 from abox_ops.elements.vocabulary import name_of
 from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
-from abox_ops.index.columns import Index, alone, build_index, stored_index, vocabulary_of
+from abox_ops.index.calculi import Calculi
+from abox_ops.index.columns import Index, alone, build_index, stored_index
 from abox_ops.index.deletion import index_without
 from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
@@ -35,14 +36,13 @@ from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
 from shiq.abox import ABox
-from shiq.columns.arrays import Columns, Ints, array_table, contained, unique
-from shiq.columns.names import Names
+from shiq.columns.arrays import Columns, Ints, array_table, contained
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
-from simplify import SimplifiedTBox, simplify
+from simplify import SimplifiedTBox
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,6 @@ class LocalKnowledgeBase:
     roles: RoleBox
     made_index: Index | None = None
     _completions: list[OutsideCompletion] = field(default_factory=list, repr=False)
-    _latest: list[Calculus] = field(default_factory=list, repr=False)
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
@@ -80,6 +79,10 @@ class LocalKnowledgeBase:
     @property
     def simplified(self) -> SimplifiedTBox:
         return self.index.simplified
+
+    @cached_property
+    def calculi(self) -> Calculi:
+        return Calculi(self.source, self.roles, self.index, self.base.names)
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
@@ -122,13 +125,13 @@ class LocalKnowledgeBase:
         if found is None:
             return None
         base, index, outside = found
-        return replace(self, base=base, made_index=index, _completions=[outside], _latest=[])
+        return replace(self, base=base, made_index=index, _completions=[outside])
 
     def _patch(
         self, whole: UnionView, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        added = self._brought(whole)
-        calculus = self._calculus(self._simplified(added), MODEL, whole.names)
+        added = self.calculi.brought(whole)
+        calculus = self.calculi.of(self.calculi.simplified(added), MODEL, whole.names)
         return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain)
 
     def patch_with(
@@ -246,13 +249,13 @@ class LocalKnowledgeBase:
         less = LessBase(self.base, removed)
         anew = len(removed["complex"]["node"]) or self.index.contradictory
         index = None if anew else index_without(self.index, self.base, less, self.roles)
-        return replace(self, base=less, made_index=index, _completions=[], _latest=[])
+        return replace(self, base=less, made_index=index, _completions=[])
 
     def _insert(self, whole: UnionView, criterion: str) -> LocalAddSet:
         index = self.index
-        simplified = self._simplified_with(whole)
+        simplified = self.calculi.simplified_with(whole)
         touched = touched_by(whole, self.roles)
-        calculus = self._calculus(simplified, criterion, whole.names)
+        calculus = self.calculi.of(simplified, criterion, whole.names)
         # Loaded where it is asked for.
         from abox_ops.published.columns import Published, everything
 
@@ -265,8 +268,8 @@ class LocalKnowledgeBase:
         return self.add_set_on(calculus, whole, found)
 
     def _insert_clausal(self, whole: UnionView) -> LocalAddSet:
-        added = self._brought(whole)
-        calculus = self._calculus(self._simplified(added), "clausal", whole.names)
+        added = self.calculi.brought(whole)
+        calculus = self.calculi.of(self.calculi.simplified(added), "clausal", whole.names)
         return self.add_set_on(calculus, whole, self.plain_patch(whole, calculus, added).found())
 
     def plain_patch(
@@ -281,54 +284,9 @@ class LocalKnowledgeBase:
 
     def told_patch(self, whole: UnionView) -> Patch | None:
         """The same for told literals and equalities of A ∪ A⁺; None where ``whole`` brings clauses of its own."""
-        if self._simplified_with(whole) is not self.index.simplified:
+        if self.calculi.simplified_with(whole) is not self.index.simplified:
             return None
-        return self.plain_patch(whole, self._calculus(self.index.simplified, "clausal", whole.names), ())
-
-    def _simplified_with(self, whole: UnionView) -> SimplifiedTBox:
-        """The simplified TBox with the vocabulary that the insertions bring."""
-        return self._simplified(self._brought(whole))
-
-    def _simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
-        return simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
-
-    def _brought(self, whole: UnionView) -> list[SubClassOf | Class]:
-        """The vocabulary that the insertions bring, beyond that of T and A."""
-        classes = unique(whole.inserted["class_assertions"].columns["class"])
-        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
-        return [x for x in brought if x not in self._vocabulary]
-
-    @cached_property
-    def _vocabulary(self) -> frozenset[SubClassOf | Class]:
-        """That of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
-        index = self.index
-        atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
-        return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
-
-    def _calculus(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
-        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
-        index = self.index
-        as_before = simplified is index.simplified and names.sizes() == self.base.names.sizes()
-        if criterion != "definition7":
-            crowded = len(index.calculus.table.labels) > _REMEMBERED
-            if as_before and not crowded:
-                return index.calculus
-            for known in self._latest:
-                same = known.tbox is simplified.clauses and known.names.values() == names.values()
-                if same and len(known.table.labels) <= _REMEMBERED:
-                    return known
-            # Parts of one batch bring the same names again and again while it is explained.
-            self._latest[:] = [Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])]
-            return self._latest[0]
-        return self._published if as_before else Calculus(simplified.definition4_clauses, names)
-
-    @cached_property
-    def _published(self) -> Calculus:
-        return Calculus(self.index.simplified.definition4_clauses, self.base.names)
-
-
-#: A session that has met more labels than this begins to forget.
-_REMEMBERED = 1_000_000
+        return self.plain_patch(whole, self.calculi.of(self.index.simplified, "clausal", whole.names), ())
 
 
 def _no_labels(keys: Ints) -> Ints:

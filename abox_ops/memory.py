@@ -20,7 +20,8 @@ from abox_ops.modules.add_set import Closure, kept_assertions
 from abox_ops.modules.components import modules
 from abox_ops.patch.certificate import certified_completion
 from abox_ops.patch.outside import OutsideCompletion, lifted
-from abox_ops.patch.reference import Patch, Patching
+from abox_ops.patch.reference import Patch
+from abox_ops.patch.state import Patching
 from abox_ops.patch.widening import patched
 from abox_ops.published.reference import definition7, everything
 from abox_ops.told.reference import told_labels

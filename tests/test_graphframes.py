@@ -347,7 +347,7 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
     tbox, base, insertions, deletions = side_by_side(parts, PREFIX)
     kb = LocalKnowledgeBase.build(tbox, abox_of(base)).without(abox_of(deletions), abox_of(insertions))
     whole = kb.whole(abox_of(insertions))
-    simplified = kb._simplified_with(whole)
+    simplified = kb.calculi.simplified_with(whole)
     calculus, touched = Calculus(simplified.definition4_clauses, whole.names), touched_by(whole, kb.roles)
 
     def published() -> Published:

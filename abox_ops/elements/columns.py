@@ -37,6 +37,22 @@ class Rare:
     negative_edges: list[tuple[int, Role, int]]
     negative_data: list[tuple[int, str, owl.Literal]]
 
+    def add(self, plain: owl.Assertion, element: int, term: str, inserted: bool, number: Callable[[str], int]) -> None:
+        """Takes in a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
+        match plain:
+            case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
+                self.literals.append((element, (iri, True), inserted))
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if individual == term:
+                self.literals.append((element, (iri, False), inserted))
+            case owl.NegativeObjectPropertyAssertion(property, subject, object):
+                role = role_of(property)
+                if subject == term:
+                    self.negative_edges.append((element, role, number(object)))
+                if object == term:
+                    self.negative_edges.append((element, role.inverse, number(subject)))
+            case owl.NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
+                self.negative_data.append((element, property.iri, literal))
+
 
 class Graph:
     """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever the criterion reads) of each
@@ -256,22 +272,7 @@ class Graph:
             term = self.whole.terms_of(np.array([node]))[0]
             self.asserted_complex.append((element, node, assertion))
             for plain in normalise(assertion, self.roles).assertions:
-                self._add_plain(plain, element, term, inserted)
-
-    def _add_plain(self, plain: owl.Assertion, element: int, term: str, inserted: bool) -> None:
-        match plain:
-            case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
-                self.rare.literals.append((element, (iri, True), inserted))
-            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if individual == term:
-                self.rare.literals.append((element, (iri, False), inserted))
-            case owl.NegativeObjectPropertyAssertion(property, subject, object):
-                role = role_of(property)
-                if subject == term:
-                    self.rare.negative_edges.append((element, role, self._element(object)))
-                if object == term:
-                    self.rare.negative_edges.append((element, role.inverse, self._element(subject)))
-            case owl.NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
-                self.rare.negative_data.append((element, property.iri, literal))
+                self.rare.add(plain, element, term, inserted, self._element)
 
     def _element(self, term: str) -> int:
         return int(self.locate_nodes(self.whole.nodes_of([term]))[0])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from abox_ops.counting.fine_columns import CountingView, FineCounts
+from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.counting.remembered import Remembered
+from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import ElementFlags, Graph, flags
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import Touched

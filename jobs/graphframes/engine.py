@@ -99,7 +99,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
 
     def _insert(self, whole: UnionView, criterion: str) -> GraphFramesAddSet:
         index, touched = self.index, touched_by(whole, self.roles)
-        simplified = self._simplified_with(whole)
+        simplified = self.calculi.simplified_with(whole)
         if criterion == "none":
             calculus = Calculus(simplified.clauses, whole.names)
             graph = Graph(whole, self.roles, index.same, _no_labels)

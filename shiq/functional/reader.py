@@ -295,7 +295,7 @@ class _Reader:
         """Counts it; equal ones are one row, so that a prefix missing in a million axioms is told once."""
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
-        text = self.text[start : end or self._end_of_line(start)]
+        text = self.text[start : end or _end_of_line(self.text, start)]
         found = Leftover(refused.kind, refused.message, self.source, self._line(start), text, refused.hint)
         self.left_out.append(found)
         if key in self.leftovers:
@@ -303,10 +303,6 @@ class _Reader:
             return
         where = f" (line {refused_line})" if refused_line > found.line else ""
         self.leftovers[key] = replace(found, message=refused.message + where, text=_short(text))
-
-    def _end_of_line(self, offset: int) -> int:
-        found = self.text.find("\n", offset)
-        return len(self.text) if found < 0 else found
 
     def finish(self) -> Document:
         if self.state == "prologue":
@@ -345,6 +341,11 @@ def _not_functional(source: str, text: str, token: Token | None) -> InputError:
         f"{source} is not an ontology in OWL 2 functional-style syntax: {start}",
         "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",
     )
+
+
+def _end_of_line(text: str, offset: int) -> int:
+    found = text.find("\n", offset)
+    return len(text) if found < 0 else found
 
 
 def _short(text: str) -> str:

@@ -5,17 +5,35 @@ Whatever comes from data (names, notes, reasons) is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.evaluation.evaluate.compare import Comparison as _Comparison
 from jobs.evaluation.evaluate.compare import wrong_counts
+from jobs.evaluation.evaluate.pieces import (
+    COLOUR,
+    Column,
+    colour_of,
+    comparison_of,
+    counted,
+    decimal,
+    is_random,
+    key_of,
+    merged,
+    outcome_text,
+    own_runs,
+    percentage,
+    questions,
+    saying,
+    seconds_cell,
+    series_of,
+    table_of,
+    tip_of,
+    verdict_cell,
+)
 from jobs.evaluation.evaluate.plots import STYLE as PLOTS
-from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, colour_class, lines
+from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
 from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
 from jobs.pages import escaped, framed
-from shiq.reasoner.installed import INCREMENTAL
 
 #: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
 PUBLISHED: Mapping[str, tuple[float, float, str]] = {
@@ -25,24 +43,6 @@ PUBLISHED: Mapping[str, tuple[float, float, str]] = {
 }
 PUBLICATION = "Wu and Lécué, Towards Consistency Checking over Evolving Ontologies, CIKM 2014, section 5"
 
-_CRITERIA = {
-    "auto": "auto: what users get",
-    "model": "model: ours, with the model of the base",
-    "clausal": "clausal: ours, without a model",
-    "definition7": "definition7: as published",
-    "none": "none: look at everything",
-}
-_COLOUR = {
-    "auto": 0,
-    "model": 0,
-    "clausal": 6,
-    "definition7": 1,
-    "none": 7,
-    "konclude": 2,
-    "hermit": 3,
-    "openllet": 4,
-    "pellet": 5,
-}
 _LARGE = "5 %"
 _STYLE = """
 main{max-width:940px;padding-bottom:3rem} h1{font-size:1.7em;margin-bottom:.2em}
@@ -55,19 +55,11 @@ summary{font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1
 """
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table: heading, and whether its cells are numbers."""
-
-    title: str
-    number: bool = False
-
-
 def page(documents: Sequence[Mapping[str, Any]]) -> str:
     """The page for one evaluation, or for several together (of two runs that asked the same, the later one counts)."""
     runs = runs_of(documents)
     datasets = {d["name"]: d for document in documents for d in document["datasets"]}
-    comparisons = _merged(documents)
+    comparisons = merged(documents)
     parts = [
         "<h1>How much must a consistency check look at?</h1>",
         _introduction(runs, comparisons),
@@ -88,7 +80,7 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
 def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:
     own = [r for r in runs if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)]
     said = [
-        f"on {r.dataset}, {_share(r.add_set, r.assertions)} of the data"
+        f"on {r.dataset}, {percentage(r.add_set, r.assertions)} of the data"
         for r in own
         if r.add_set is not None and r.batch == "5 % random"
     ]
@@ -117,11 +109,11 @@ def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str
             [
                 escaped(name),
                 escaped(dataset["about"]),
-                _count(base.assertions) if base else "",
-                _verdict(base) if base else "",
-                _seconds(base.prepare_seconds) if base else "",
-                _number(base.cpu_seconds) if base else "",
-                _count(base.peak_mb) if base else "",
+                counted(base.assertions) if base else "",
+                verdict_cell(base) if base else "",
+                seconds_cell(base.prepare_seconds) if base else "",
+                decimal(base.cpu_seconds) if base else "",
+                counted(base.peak_mb) if base else "",
             ]
         )
     columns = [
@@ -135,16 +127,16 @@ def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str
     ]
     return (
         "<h2>The data</h2><p>Before any batch, each base is indexed and certified: its facts must not contradict the rules.</p>"
-        + _table(columns, rows)
+        + table_of(columns, rows)
     )
 
 
 def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> str:
     share, ratio = [], []
-    for dataset, batch in _questions(runs):
+    for dataset, batch in questions(runs):
         if not batch.startswith(_LARGE):
             continue
-        found = _own(runs, dataset, batch)
+        found = own_runs(runs, dataset, batch)
         title = f"{dataset}, batch: {batch}"
         share.append(BarGroup(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
         published = PUBLISHED.get(str(datasets.get(dataset, {}).get("family"))) if _has_published(dataset) else None
@@ -164,7 +156,7 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
         "<p>A method picks the old facts that could matter to the batch, and leaves out the rest with a proof that it cannot. "
         "Batches of 5 % of the data: a random one has half of its facts about individuals never heard of before. What is looked "
         "at includes the batch, so that looking at everything may be more than 100 %.</p>"
-        f"<p class='note'>{_key({r.criterion for r in runs})}</p>{first}"
+        f"<p class='note'>{key_of({r.criterion for r in runs})}</p>{first}"
         "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
         "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
         f"evaluation reports ({escaped(PUBLICATION)}), as a ratio to the batch, computed from its percentages: "
@@ -183,13 +175,13 @@ def _has_published(dataset: str) -> bool:
 
 def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     label = run.rule + ("" if run.engine == "local" else f" ({run.engine})")
-    colour = _COLOUR.get(str(run.criterion), 7)
+    colour = COLOUR.get(str(run.criterion), 7)
     if run.add_set is None or not per:
-        return Bar(label, None, "", colour, _outcome(run))
+        return Bar(label, None, "", colour, outcome_text(run))
     value = factor * run.add_set / per
     shown = f"{value:.3g} %" if unit == "%" else f"{value:.3g}×"
     return Bar(
-        label, value, f"{shown}  ({run.add_set:,})", colour, f"{_count(run.pulled_in)} pulled in, {_count(run.modules)} modules"
+        label, value, f"{shown}  ({run.add_set:,})", colour, f"{counted(run.pulled_in)} pulled in, {counted(run.modules)} modules"
     )
 
 
@@ -197,14 +189,14 @@ def _by_batch(runs: Sequence[Run]) -> str:
     plots = []
     for dataset in dict.fromkeys(r.dataset for r in runs):
         series = []
-        for label, found in _series(r for r in runs if r.dataset == dataset and _is_random(r)):
+        for label, found in series_of(r for r in runs if r.dataset == dataset and is_random(r)):
             points = tuple(
-                (float(r.insertions or 0), r.step_cpu_seconds, _tip(r))
+                (float(r.insertions or 0), r.step_cpu_seconds, tip_of(r))
                 for r in found
                 if r.step_cpu_seconds and r.verdict != "undetermined"
             )
             if len(points) > 1:
-                series.append(Series(label, points, _colour(found[0])))
+                series.append(Series(label, points, colour_of(found[0])))
         drawn = lines(series, x="facts in the batch", y="CPU seconds", title=f"time by size of the batch, {dataset}")
         if drawn:
             plots.append(f"<h3>{escaped(dataset)}</h3>{drawn}")
@@ -226,12 +218,12 @@ def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> 
             r for r in runs if datasets.get(r.dataset, {}).get("family") == family and r.batch == "5 % random" and r.universities
         ]
         plain = [r for r in chosen if r.dataset == f"{family.upper()}-{r.universities}"]
-        for label, found in _series(plain):
+        for label, found in series_of(plain):
             points = tuple(
-                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {_tip(r)}") for r in found if r.step_cpu_seconds
+                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {tip_of(r)}") for r in found if r.step_cpu_seconds
             )
             if len({x for x, _, _ in points}) > 1:
-                series.append(Series(f"{family.upper()}: {label}", points, _colour(found[0])))
+                series.append(Series(f"{family.upper()}: {label}", points, colour_of(found[0])))
     drawn = lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
     return f"<h2>Time by size of the base</h2><p>Random batches of 5 %, from the batch to the answer.</p>{drawn}" if drawn else ""
 
@@ -239,7 +231,7 @@ def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> 
 def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]) -> str:
     absent = {r.system: r.note for r in runs if r.outcome == "absent"}
     groups = []
-    for dataset, batch in _questions(runs):
+    for dataset, batch in questions(runs):
         if not batch.startswith(_LARGE):
             continue
         found = [r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"]
@@ -251,7 +243,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         unit="CPU seconds (faint: before the batch is known; full: from the batch to the answer)",
         title="time of each system",
     )
-    counts = wrong_counts([_comparison(c) for c in comparisons], runs)
+    counts = wrong_counts([comparison_of(c) for c in comparisons], runs)
     columns = [Column("system")] + [
         Column(title, True) for title in ("asked", "answered", "known wrong", "crashed", "time limit", "not tried")
     ]
@@ -263,9 +255,9 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         rows.append(
             [
                 escaped(label),
-                *(_count(row[k]) for k in ("asked", "answered")),
+                *(counted(row[k]) for k in ("asked", "answered")),
                 wrong,
-                *(_count(row[k]) for k in ("crash", "limit", "skipped")),
+                *(counted(row[k]) for k in ("crash", "limit", "skipped")),
             ]
         )
     text = "<h2>Beside other reasoners</h2>"
@@ -276,18 +268,18 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
             + drawn
         )
     text += "<p>Whether the answers are right is counted too. An answer is known to be wrong if the batch was made to have "
-    text += "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>" + _table(
+    text += "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>" + table_of(
         columns, rows
     )
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
     if disagreed:
-        text += "<h3>Where the answers differ</h3>" + _table(
+        text += "<h3>Where the answers differ</h3>" + table_of(
             [Column("data"), Column("batch"), Column("consistent"), Column("inconsistent"), Column("right")],
             [
                 [
                     escaped(c["dataset"]),
                     escaped(c["batch"]),
-                    *(_saying(c, verdict) for verdict in ("consistent", "inconsistent")),
+                    *(saying(c, verdict) for verdict in ("consistent", "inconsistent")),
                     escaped(f"{c['truth']}: {c['why']}" if c["truth"] else f"not settled{': ' + c['why'] if c['why'] else ''}"),
                 ]
                 for c in disagreed
@@ -295,7 +287,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         )
     failed = [r for r in runs if r.outcome in ("crash", "limit")]
     if failed:
-        text += "<h3>Runs without an answer</h3>" + _table(
+        text += "<h3>Runs without an answer</h3>" + table_of(
             [Column("data"), Column("batch"), Column("system"), Column("what happened")],
             [[escaped(r.dataset), escaped(r.batch), escaped(r.label), escaped(f"{r.outcome}: {r.note}")] for r in failed],
         )
@@ -317,9 +309,9 @@ def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> l
 
 
 def _timed(run: Run) -> Bar:
-    colour = _COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
+    colour = COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
     if run.step_cpu_seconds is None or run.outcome != "answered":
-        return Bar(run.label, None, "", colour, _outcome(run))
+        return Bar(run.label, None, "", colour, outcome_text(run))
     before = run.prepare_cpu_seconds or 0.0
     return Bar(
         run.label, run.step_cpu_seconds, f"{run.step_cpu_seconds:.3g} s, {run.verdict}", colour, f"before: {before:.3g} s", before
@@ -336,15 +328,15 @@ def _all_runs(runs: Sequence[Run]) -> str:
             escaped(r.dataset),
             escaped(r.batch),
             escaped(r.label),
-            *map(_count, (r.assertions, r.insertions, r.add_set)),
-            _share(r.add_set, r.assertions) if r.add_set is not None else "",
-            *map(_count, (r.pulled_in, r.modules, r.shapes)),
-            _verdict(r),
-            _seconds(r.prepare_cpu_seconds),
-            _seconds(r.step_cpu_seconds),
-            _seconds(r.step_seconds),
-            _number(r.cpu_seconds),
-            _count(r.peak_mb),
+            *map(counted, (r.assertions, r.insertions, r.add_set)),
+            percentage(r.add_set, r.assertions) if r.add_set is not None else "",
+            *map(counted, (r.pulled_in, r.modules, r.shapes)),
+            verdict_cell(r),
+            seconds_cell(r.prepare_cpu_seconds),
+            seconds_cell(r.step_cpu_seconds),
+            seconds_cell(r.step_seconds),
+            decimal(r.cpu_seconds),
+            counted(r.peak_mb),
         ]
         for r in runs
         if r.outcome != "absent"
@@ -353,7 +345,7 @@ def _all_runs(runs: Sequence[Run]) -> str:
         f"<dt>{escaped(name)}</dt><dd>{escaped(what)}</dd>" for name, what in OUTCOMES.items() if name != "answered"
     )
     return (
-        f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{_table(columns, rows)}</div>"
+        f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{table_of(columns, rows)}</div>"
         "<p class='note'>CPU seconds and the peak of memory are of the whole run: for peers, loading and the first check too.</p>"
         f"<dl class='note'>{outcomes}</dl></details>"
     )
@@ -382,117 +374,8 @@ def _method(documents: Sequence[Mapping[str, Any]]) -> str:
         "<li>A slice is a part of the data itself, inserted into the rest of it.</li>"
         "<li>Ours is timed until the verdict is there and conflicts are counted; they are not explained.</li>"
         "<li>What was not understood or not decided is never counted as consistent: the answer is then “undetermined”.</li></ul>"
-        + _table([Column("made"), Column("machine"), Column("load"), Column("settings")], rows)
+        + table_of([Column("made"), Column("machine"), Column("load"), Column("settings")], rows)
     )
 
 
 # --- pieces -----------------------------------------------------------------------------------------
-
-
-def _questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
-
-
-def _own(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Our runs on one question; an engine other than local only where it differs (all engines keep the same)."""
-    found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
-    local = {r.criterion: r.add_set for r in found if r.engine == "local"}
-    return [r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))]
-
-
-def _is_random(run: Run) -> bool:
-    return not run.batch.startswith((BASE, "slice")) and (run.batch == "5 % random" or run.batch.replace(",", "").isdigit())
-
-
-def _series(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
-    """Runs by system; of ours, those of the engine local."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        if run.outcome == "answered" and (not run.is_own or run.engine == "local"):
-            found.setdefault(run.label if not run.is_own else f"ours, {run.rule}", []).append(run)
-    return list(found.items())
-
-
-def _colour(run: Run) -> int:
-    return _COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
-
-
-def _tip(run: Run) -> str:
-    what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
-    times = f"CPU {run.step_cpu_seconds or 0:.3g} s, wall {run.step_seconds or 0:.3g} s"
-    return f"{what}: {times}, {run.verdict}, {run.peak_mb or 0:,.0f} MB"
-
-
-def _key(shown: Collection[str | None]) -> str:
-    return "".join(
-        f"<span class='entry'><span class='key {colour_class(_COLOUR[name])}'></span>{escaped(what)}</span> "
-        for name, what in _CRITERIA.items()
-        if name in shown
-    )
-
-
-def _comparison(values: Mapping[str, Any]) -> _Comparison:
-    return _Comparison(values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"])
-
-
-def _merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The comparisons of several evaluations: the answers to one question together."""
-    found: dict[tuple[str, str], _Comparison] = {}
-    for document in documents:
-        for new in map(_comparison, document["comparisons"]):
-            old = found.get((new.dataset, new.batch))
-            if old is not None:
-                truth, why = (new.truth, new.why) if new.truth else (old.truth, old.why)
-                new = _Comparison(new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why)
-            found[(new.dataset, new.batch)] = new
-    return [comparison.to_dict() for comparison in found.values()]
-
-
-def _saying(comparison: Mapping[str, Any], verdict: str) -> str:
-    labels = [label for label, said in comparison["verdicts"].items() if said == verdict]
-    return ", ".join(f"<span class='bad'>{escaped(x)}</span>" if x in comparison["wrong"] else escaped(x) for x in labels) or "–"
-
-
-def _outcome(run: Run) -> str:
-    return {
-        "limit": "time limit reached",
-        "crash": "no answer (crashed)",
-        "skipped": "not tried",
-        "absent": "not installed",
-    }.get(run.outcome, run.verdict)
-
-
-def _verdict(run: Run) -> str:
-    if run.outcome != "answered":
-        return f"<span class='bad' title='{escaped(run.note)}'>{escaped(_outcome(run))}</span>"
-    wrong = run.expected and run.verdict not in (run.expected, "undetermined")
-    css = "bad" if wrong else "dim" if run.verdict == "undetermined" else "good" if run.verdict == "consistent" else ""
-    return f"<span class='{css}' title='{escaped(run.note)}'>{escaped(run.verdict)}{' (wrong)' if wrong else ''}</span>"
-
-
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are HTML already."""
-    head = "".join(f"<th{' class=n' if c.number else ''}>{escaped(c.title)}</th>" for c in columns)
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{' class=n' if c.number else ''}>{cell}</td>" for c, cell in zip(columns, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _count(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _share(part: int | None, whole: int | None) -> str:
-    return "" if part is None or not whole else f"{100 * part / whole:.2g} %"

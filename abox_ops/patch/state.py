@@ -1,0 +1,171 @@
+"""I of a patch, and the labels that hold at its elements and outside (THEORY, "Inside: assumed and plain elements")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from abox_ops.counting.reference import Counting, Counts
+from abox_ops.elements.reference import ElementGraph
+from abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from abox_ops.labels.completion import Completions
+from abox_ops.labels.data import DataView
+from abox_ops.labels.irrelevance import Irrelevance
+from abox_ops.labels.needs import Needs
+from abox_ops.labels.residuals import Residuals
+from abox_ops.labels.seen import below, is_violated, seen_roles
+from abox_ops.patch.outside import OutsideCompletion
+from abox_ops.told.told_plus import ToldPlus
+from shiq import model as owl
+from shiq.abox import individuals_of
+from shiq.roles import Role
+
+
+@dataclass(frozen=True)
+class Patching:
+    """What does not change while one batch is patched. ``residuals``: over the clauses of ``space``; ``completions``: guesses."""
+
+    space: LabelSpace
+    data: DataView
+    residuals: Residuals
+    completions: Completions
+    needs: Needs
+
+    @classmethod
+    def of(cls, space: LabelSpace, data: DataView) -> Patching:
+        return cls(space, data, Residuals(space), Completions(space), Needs(space))
+
+
+class PatchState:
+    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted`` (= A⁺ \\ A).
+
+    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled in (THEORY, "The add set").
+    """
+
+    counts: Counts
+
+    def __init__(
+        self,
+        means: Patching,
+        outside: OutsideCompletion,
+        whole: ElementGraph,
+        inserted: Iterable[owl.Assertion],
+        *,
+        all_plain: bool = False,
+    ) -> None:
+        self.means, self.space, self.outside, self.whole = means, means.space, outside, whole
+        self.all_plain = all_plain
+        self.inserted = list(inserted)
+        self.told = ToldPlus(means.space, means.data, outside.graph, outside.told, whole)
+        self._touched = {i for a in self.inserted for i in individuals_of(a)}
+        self._irrelevance = Irrelevance(means.space)
+        self._axiom_roles = seen_roles(means.space.tbox.roles)
+        self._negated_roles = below({r for table in whole.negative_edges.values() for r, _ in table}, means.space.tbox.roles)
+        self._negated_properties = frozenset(
+            q for table in whole.negative_data.values() for p, _ in table for q in means.space.tbox.roles.data_subproperties(p)
+        )
+        self.inside: set[str] = set()
+        self._plain: set[str] = set()
+        self._assumed: dict[str, Label] = {}
+        self._classes: dict[tuple[bool, str], frozenset[str]] = {}
+        self._unmet_heads: dict[tuple[Role, Label, Label], int] = {}
+        #: By element of I: what is asserted there as residuals, and the elements outside that these keep out.
+        self.residuals: dict[str, Label] = {}
+        self.kept_out: dict[str, set[str]] = {}
+
+    def label(self, element: str) -> Label:
+        """What holds at an element in its part: told⁺ with what is assumed inside, told_N outside."""
+        return self._assumed[element] if element in self.inside else self.outside.label(element)
+
+    def _told_plus(self, element: str) -> Label:
+        found = self.told.labels.get(element)
+        return self.told.before(element) if found is None else found
+
+    def _assume(self) -> None:
+        """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
+        changed = self.changed = frozenset(e for e in self.inside if self.told.is_fresh_or_joined(e))
+        labels = {e: self._told_plus(e) for e in self.inside}
+        if self.all_plain:
+            self._assumed = labels
+            return
+        guessed = {e for e, label in labels.items() if e not in self._plain and not clashes(label)}
+        starts: dict[str, Label] = {}
+        for e in guessed:
+            both = labels[e] if e in changed else self.space.close(join(labels[e], self.outside.label(e)))
+            starts[e] = labels[e] if clashes(both) else both
+        self._assumed = labels | {e: self.means.completions.of(start) for e, start in starts.items()}
+        triggers = self._triggers(guessed)
+        self._assumed |= {e: self.means.completions.of(labels[e], mask) for e, mask in triggers.items()}
+
+    def _triggers(self, elements: Iterable[str]) -> dict[str, int]:
+        """By element, the head atoms that are better tried as true there: of the clauses on its role assertions that the labels
+        leave unmet, and of m-type clauses whose bound may be broken at the element by itself."""
+        names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
+        bounded = [c for c in self.space.m_type if c.head & names]
+        counting = Counting(self.space, self.whole, self.label, self.means.needs, fine=True)
+        found: dict[str, int] = {}
+        for e in elements:
+            label = self._assumed[e]
+            mask = 0
+            for role, y in self.whole.neighbours(e):
+                mask |= self._unmet(role, label, self.label(y))
+            for c in bounded:
+                if not counting.is_within_together([e], c):
+                    mask |= c.head & names
+            if mask:
+                found[e] = mask
+        return found
+
+    def _unmet(self, role: Role, label: Label, other: Label) -> int:
+        """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the other) that the labels do not decide:
+        ≥-atoms where there are any, else all."""
+        key = (role, label, other)
+        found = self._unmet_heads.get(key)
+        if found is None:
+            needs = sum(1 << i for i in self.space.at_least)
+            found = 0
+            for c in self.space.clauses_of(role):
+                if not c.n and not c.decided_at_centre(label) and not c.decided_at_branch(other):
+                    found |= c.head & needs or c.head & ~self.space.data_mask
+            for c in self.space.clauses_of(role.inverse):
+                if not c.n and not c.decided_at_centre(other) and not c.decided_at_branch(label) and not c.head & needs:
+                    found |= c.branch_head
+            self._unmet_heads[key] = found
+        return found
+
+    def _is_seen(self, role: Role, a: str, b: str) -> bool:
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see role(a, b)."""
+        if role in self._axiom_roles:
+            return True
+        if role not in self._negated_roles:
+            return False
+        superroles = self.space.tbox.roles.superroles(role)
+        targets = self._class(b)
+        return any(
+            negated in superroles and other in targets
+            for member in self._class(a)
+            for negated, other in self.whole.negatives(member)
+        )
+
+    def _class(self, element: str) -> frozenset[str]:
+        """The elements that may be equal to an element in its part."""
+        is_inside = element in self.inside
+        classes = self.counts.classes if is_inside else self.outside.classes
+        key = (is_inside, classes.find(element))
+        found = self._classes.get(key)
+        if found is None:
+            found = self._classes[key] = frozenset(classes.members(element))
+        return found
+
+    def _may_clash(self, a: str, b: str) -> bool:
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between a
+        and b: either end may be one with another element, or what is asserted of the pair contradicts as it is."""
+        if self._may_share(a) or self._may_share(b):
+            return True
+        asserted = {role for role, y in self.whole.neighbours(a) if y == b}
+        negated = {role for role, y in self.whole.negatives(a) if y == b}
+        return is_violated(asserted, negated, a == b, self.space.tbox.roles)
+
+    def _may_share(self, element: str) -> bool:
+        is_joined = len(self.whole.elements.members(element)) > 1 and self.told.is_fresh_or_joined(element)
+        return is_joined or len(self._class(element)) > 1
