@@ -131,7 +131,7 @@ def random_case(seed: int) -> tuple[owl.TBox, list[owl.Assertion], dict[int, lis
         if dice.random() < 0.12:
             continue
         stream[t] = said(
-            " ".join({assertion() if dice.random() < 0.35 else dice.choice(usual) for _ in range(dice.randint(0, 5))})
+            " ".join({assertion() if dice.random() < 0.25 else dice.choice(usual) for _ in range(dice.randint(1, 7))})
         )
     return found, static, stream or {0: said("A(a)")}
 
