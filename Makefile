@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building test setup lint test-slow test-differential test-graphframes peers bench clean
+.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes peers bench clean
 
 setup: $(VENV)/.installed
 
@@ -48,6 +48,12 @@ demo-consistency: setup
 demo-building: setup
 	@mkdir -p demo
 	$(BIN)/python -m jobs.evaluation.streams.gateway demo/building
+
+# What jams a small city: five streams, rules learnt from them
+demo-discovery: setup
+	$(SHIQ) generate dublin --roads 40 --snapshots 160 --seed 1 --out demo/dublin
+	$(SHIQ) stream discover --tbox demo/dublin/tbox.ofn --static demo/dublin/static.nt.gz --source demo/dublin/events.jsonl.gz --source demo/dublin/incidents.jsonl.gz --source demo/dublin/weather.jsonl.gz --source demo/dublin/buses.jsonl.gz --window 60 --slide 20 --rules demo/dublin/planted.json --out demo/discovery.jsonl --report demo/discovery/
+	@echo; echo "Done. Read demo/discovery/rules.md; demo/dublin/planted.json says what was planted."
 
 lint: setup
 	$(BIN)/ruff check .

@@ -26,7 +26,9 @@ def ontology_of(seed: int) -> tuple[Ontology, dict[int, list[owl.Assertion]]]:
     return Ontology(tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}), stream
 
 
-def reports_of(miner: RuleMiner, stream: dict[int, list[owl.Assertion]], folder: Path, order: list[int] | None = None) -> list[Any]:
+def reports_of(
+    miner: RuleMiner, stream: dict[int, list[owl.Assertion]], folder: Path, order: list[int] | None = None
+) -> list[Any]:
     file = write_stream(folder / "s.jsonl", stream, order)
     return [told(report.to_dict()) for report in miner.run([file])]
 
@@ -127,7 +129,7 @@ def ground_expected(ontology: Ontology, stream: dict[int, Any], window: range) -
         return sum(set(atoms) <= snapshot for snapshot in each)
 
     bodies = [b for k in (1, 2) for b in combinations(items, k) if times(b) * 2 >= len(window)]
-    bodies.sort(key=lambda b: order_of(b))
+    bodies.sort(key=order_of)
     closures: dict[frozenset[Any], Any] = {}
     for body in bodies:
         closures.setdefault(frozenset(a for a in theory.facts(body).atoms if len(a) == 2), body)
@@ -145,10 +147,13 @@ def test_ground_rules(seed: int, tmp_path: Path) -> None:
     ontology, stream = ontology_of(seed)
     if ontology.knowledge().base is None:
         pytest.skip("A contradicts T")
-    found = [reports_of(RuleMiner(ontology, language="ground", method=m, **OPTIONS), stream, tmp_path) for m in ("exact", "scratch")]
+    found = [
+        reports_of(RuleMiner(ontology, language="ground", method=m, **OPTIONS), stream, tmp_path) for m in ("exact", "scratch")
+    ]
     assert found[0] == found[1]
     for report in found[0]:
-        rules = {(text_of(map(tuple, r["body"])), text_of(map(tuple, r["head"])), r["support"], r["body_support"]) for r in report["rules"]}
+        rules = {
+            (text_of(map(tuple, r["body"])), text_of(map(tuple, r["head"])), r["support"], r["body_support"])
+            for r in report["rules"]
+        }
         assert rules == ground_expected(ontology, stream, range(report["window"][0], report["window"][1] + 1))
-
-

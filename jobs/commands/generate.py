@@ -148,6 +148,21 @@ def lubm_stream(out: str, **recipe: int) -> int:
     return 0
 
 
+@generate.command()
+@click.option("--roads", type=click.IntRange(min=4), default=300, show_default=True)
+@click.option("--snapshots", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--faults", type=click.IntRange(min=0), default=0, metavar="K", help="K snapshots contradict the ontology.")
+def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int) -> int:
+    """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json, the causes of jams."""
+    from jobs.evaluation.streams.dublin import generate as run
+
+    counts = run(roads, snapshots, seed, Path(out), faults)
+    click.echo(f"{out}: {', '.join(f'{name} {count:,}' for name, count in counts.items())} statements")
+    return 0
+
+
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
     """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
     progress = ProgressLine(level(quiet, verbose))

@@ -32,6 +32,16 @@ class Tree(NamedTuple):
     branches: tuple[tuple[str, bool, Any], ...] = ()
 
 
+def term(individual: str) -> str:
+    """An individual as a text."""
+    return individual if individual.startswith(("_:", "?")) else f"<{individual}>"
+
+
+def iri(text: str) -> str:
+    """The individual or role that a text is of."""
+    return text[1:-1] if text.startswith("<") else text
+
+
 def variable(number: int) -> str:
     return f"?x{number}"
 
@@ -137,6 +147,12 @@ def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
 
     found = take(root)
     return None if left else found
+
+
+def tree_anywhere(atoms: Sequence[Atom]) -> Tree | None:
+    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
+    root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
+    return None if root is None else tree_of(atoms, root)
 
 
 def text_of(atoms: Iterable[Atom]) -> str:

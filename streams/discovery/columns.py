@@ -112,6 +112,14 @@ class Columns:
         """The numbers of what a snapshot entails besides what is static; nothing if it is inconsistent."""
         return self.held.get(index % self.size, np.empty(0, np.int64))
 
+    def mask(self, indices: Iterable[int]) -> Bits:
+        """The bits of some snapshots."""
+        mask = np.zeros(self.words, np.uint64)
+        for index in indices:
+            place = index % self.size
+            mask[place >> 6] |= np.uint64(1 << (place & 63))
+        return mask
+
     def stale(self, version: int) -> Ints:
         """The words that changed after ``version``."""
         return np.flatnonzero(self.changed > version)

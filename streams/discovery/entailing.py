@@ -6,9 +6,11 @@ Source: SPEC 1. Where a model is found without a choice, what it says of named i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
+from typing import Any
 
 from abox_ops.entailment import Entailer, Premises
 from shiq import model as owl
@@ -16,25 +18,15 @@ from shiq.errors import OperationalError
 from shiq.functional.writer import axiom_text
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.protocol import Module
 from shiq.roles import Role
 from shiq.verdict import Verdict
 from simplify import simplify
-from streams.discovery.atomsets import Atom, Atoms
-from streams.discovery.horn import Left
+from streams.discovery.atomsets import Atom, Atoms, iri, term
+from streams.discovery.horn import Left, module_of
+from streams.discovery.labels import Clash, LabelCalculus, Labels, NotHorn
 
 _NAMED = "urn:discovery:v"
 _STEPS = 50_000
-
-
-def term(individual: str) -> str:
-    """An individual as a text."""
-    return individual if individual.startswith(("_:", "?")) else f"<{individual}>"
-
-
-def iri(text: str) -> str:
-    """The individual or role that a text is of."""
-    return text[1:-1] if text.startswith("<") else text
 
 
 @dataclass
@@ -45,8 +37,8 @@ class Knowledge:
     static: Sequence[owl.Assertion]
     classes: Sequence[owl.ClassExpression]
     roles: Sequence[str]
-    #: Snapshots of which nothing is known, by the reason.
-    undecided: dict[str, int] = field(default_factory=dict)
+    _names_of: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _above: dict[str, list[tuple[str, bool]]] = field(default_factory=dict)
 
     @cached_property
     def vocabulary(self) -> dict[str, owl.ClassExpression]:
@@ -56,18 +48,43 @@ class Knowledge:
     @cached_property
     def base(self) -> frozenset[Atom] | None:
         """What T ∪ A entails; None if it is inconsistent."""
-        return self._all(self.static)
+        try:
+            calculus, labels = self._labels
+            return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
+        except Clash:
+            return None
+        except NotHorn:
+            return self.by_model(self.static)
 
     def entailed(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
         """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent."""
-        if self.base is None:
+        base = self.base
+        if base is None:
             return None
-        found = self._all((*self.static, *assertions))
-        return None if found is None else found - self.base
+        assertions = tuple(assertions)
+        try:
+            calculus, static = self._labels
+            labels = calculus.saturated(assertions, static)
+        except Clash:
+            return None
+        except NotHorn:
+            found = self.by_model((*self.static, *assertions))
+            return None if found is None else found - base
+        told = list(calculus.role_pairs(labels))
+        pairs = self._pairs(chain(calculus.role_pairs(static), told) if self._is_transitive else told)
+        return frozenset(chain(self._classes(labels, static), (atom for atom in pairs if atom not in base)))
 
     def closure(self, atoms: Atoms) -> frozenset[Atom]:
         """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if they contradict T."""
-        return self._all(self.assertions(atoms)) or frozenset()
+        told = self.assertions(atoms)
+        try:
+            calculus = self._labels[0]
+            labels = calculus.saturated(told, Labels())
+        except Clash:
+            return frozenset()
+        except NotHorn:
+            return self.by_model(told) or frozenset()
+        return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
 
     def assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
         """``atoms`` as assertions."""
@@ -80,11 +97,61 @@ class Knowledge:
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
         """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more."""
-        return self._all((*self.static, *assertions, *self.assertions(atoms))) is not None
+        told = (*assertions, *self.assertions(atoms))
+        try:
+            calculus, static = self._labels
+            calculus.saturated(told, static)
+        except Clash:
+            return False
+        except NotHorn:
+            return self.by_model((*self.static, *told)) is not None
+        return True
 
     def with_axioms(self, axioms: Sequence[owl.Axiom]) -> Knowledge:
         """With more in T."""
         return Knowledge(replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)), self.static, self.classes, self.roles)
+
+    # --- by labels --------------------------------------------------------------------------------
+
+    @cached_property
+    def _labels(self) -> tuple[LabelCalculus, Labels]:
+        """The calculus, and T ∪ A saturated. Raises: NotHorn, Clash; the latter each time."""
+        calculus = LabelCalculus(self._tables[0], self._asserted)
+        return calculus, calculus.saturated(self.static, Labels())
+
+    @property
+    def _is_transitive(self) -> bool:
+        return bool(self._tables[0].tbox.roles.transitive)
+
+    def _classes(self, labels: Labels, base: Labels) -> Iterator[Atom]:
+        """The classes of V that ``labels`` say beside a base."""
+        names, known = self._tables[1], base.at
+        for individual, label in labels.at.items():
+            new = label & ~known.get(individual, 0)
+            if new:
+                if new not in self._names_of:
+                    self._names_of[new] = tuple(text for atom, text in names.items() if new >> atom & 1)
+                own = term(individual)
+                for text in self._names_of[new]:
+                    yield text, own
+
+    def _pairs(self, told: Iterable[tuple[str, str, str]]) -> set[Atom]:
+        """The role atoms that follow of some."""
+        box, found = self._tables[0].tbox.roles, set[Atom]()
+        for role, subject, object in told:
+            if role not in self._above:
+                above = [r for r in box.superroles(Role(role)) if r.iri in self.roles]
+                self._above[role] = [(f"<{r.iri}>", r.inverted) for r in above]
+            first, second = term(subject), term(object)
+            for text, turned in self._above[role]:
+                found.add((text, second, first) if turned else (text, first, second))
+        if self._is_transitive:
+            numbers: dict[str, set[tuple[str, str]]] = {f"<{role}>": set() for role in self.roles}
+            for text, first, second in found:
+                numbers[text].add((first, second))
+            self._close(numbers)
+            found = {(text, *both) for text, pairs in numbers.items() for both in pairs}
+        return found
 
     # --- by one model -----------------------------------------------------------------------------
 
@@ -103,10 +170,12 @@ class Knowledge:
         complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
         return {c: owl.Class(f"{_NAMED}:asserted:{i}") for i, c in enumerate(complex_)}
 
-    def _all(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
+    def by_model(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
+        """What T entails of ``assertions``; None if they contradict it. One model of all of them; where that rests on a choice,
+        one question after the other."""
         assertions = list(assertions)
         tables, names = self._tables
-        module = _module(tables, assertions, self._asserted)
+        module = module_of(tables, assertions, self._asserted)
         if module is not None:
             individuals, whole = module
             outcome = decide(tables, whole, _STEPS + 200 * len(individuals), None)
@@ -121,7 +190,7 @@ class Knowledge:
         found: set[Atom] = set()
         terms = [term(i) for i in individuals]
         codes = [(f"<{role}>", 1 << tables.role(Role(role))) for role in self.roles]
-        pairs: dict[str, set[tuple[int, int]]] = {text: set() for text, _ in codes}
+        pairs: dict[str, set[tuple[Any, Any]]] = {text: set() for text, _ in codes}
         for x, own in enumerate(terms):
             pos = model.pos[x]  # type: ignore[attr-defined]
             found.update((text, own) for atom, text in names.items() if pos >> atom & 1)
@@ -134,7 +203,7 @@ class Knowledge:
         found.update((text, terms[x], terms[y]) for text, both in pairs.items() for x, y in both)
         return frozenset(found)
 
-    def _close(self, pairs: dict[str, set[tuple[int, int]]]) -> None:
+    def _close(self, pairs: dict[str, set[tuple[Any, Any]]]) -> None:
         """Transitive roles were eliminated from what the model is of."""
         box = self._tables[0].tbox.roles
         grown = bool(box.transitive)
@@ -162,27 +231,3 @@ class Knowledge:
         named = {c.iri: f"<{c.iri}>" for c in self.classes if isinstance(c, owl.Class)}
         types = {(named.get(c, c), term(i)) for i, classes in found.types.items() for c in classes}
         return frozenset({*types, *((term(role), term(a), term(b)) for role, a, b in found.pairs)})
-
-
-def _module(
-    tables: Tables, assertions: Iterable[owl.Assertion], names: Mapping[owl.ClassExpression, owl.Class]
-) -> tuple[dict[str, int], Module] | None:
-    """``assertions`` as one module; None where some are no names and roles."""
-    nodes: dict[str, int] = {}
-    positive: dict[int, int] = {}
-    edges = []
-    ids = tables.tbox.atom_ids
-    for assertion in assertions:
-        if isinstance(assertion, owl.ClassAssertion) and assertion.expression in names:
-            assertion = owl.ClassAssertion(names[assertion.expression], assertion.individual)
-        match assertion:
-            case owl.ClassAssertion(owl.Class(name), individual):
-                x = nodes.setdefault(individual, len(nodes))
-                if name == owl.NOTHING.iri:
-                    return None
-                positive[x] = positive.get(x, 0) | (1 << ids[name] if name in ids else 0)
-            case owl.ObjectPropertyAssertion(owl.ObjectProperty(name), subject, object):
-                edges.append((nodes.setdefault(subject, len(nodes)), Role(name), nodes.setdefault(object, len(nodes))))
-            case _:
-                return None
-    return nodes, Module(tuple(positive.get(x, 0) for x in range(len(nodes))), (0,) * len(nodes), tuple(edges))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from shiq import model as owl
 from shiq.functional import axiom_text
-from streams.discovery.atomsets import Tree, atoms_of, text_of
-from streams.discovery.entailing import Knowledge, iri
+from streams.discovery.atomsets import Tree, atoms_of, iri, text_of
+from streams.discovery.entailing import Knowledge
 from streams.discovery.report import Found, Report
 
 if TYPE_CHECKING:

@@ -49,8 +49,8 @@ class Ontology:
     @property
     def fingerprint(self) -> str:
         """A short name of T, A and V."""
-        texts = [axiom_text(axiom) for axiom in self.tbox.axioms]
-        return fingerprint([*texts, *(f"a {axiom_text(a)}" for a in self.static), *(f"v {text}" for text in self.classes)])
+        texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
+        return fingerprint(texts | {f"a {axiom_text(a)}" for a in self.static} | {f"v {text}" for text in self.classes})
 
     def knowledge(self) -> Knowledge:
         """T and A, to be asked."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from streams.discovery.atomsets import Tree, smaller, tree_of
 
 if TYPE_CHECKING:
     from streams.discovery.settings import Settings
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 _IRI = re.compile(r"<([^<>]+)>")
 _SOME = re.compile(r"ObjectSomeValuesFrom\((\S+) (.*)\)")
 _AND = re.compile(r"ObjectIntersectionOf\((.*)\)")
-_LETTERS = ("one", "a second", "a third", "a fourth", "a fifth", "a sixth")
+#: Of a conclusion, how many rules are shown; by which share of cases a longer rule has to be better than a shorter one.
+_SHOWN, _BETTER = 10, 0.02
 
 
 def called(text: str, labels: Mapping[str, str]) -> str:
@@ -98,11 +101,11 @@ def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
     support, confidence = 100 * settings.min_support, 100 * settings.min_confidence
     lines += [
         f"Snapshots {last['window'][0]} to {last['window'][1]}: {len(last['rules']):,} rules hold in at least {support:g} % of "
-        f"the snapshots, and in more than {confidence:g} % of those that have their conditions. Best first, by the share of "
-        "cases; a case is a snapshot and an individual.",
+        f"the snapshots, and in more than {confidence:g} % of those that have their conditions; rules.parquet has them all. Here "
+        f"are the best {_SHOWN} for each conclusion, by the share of cases; a case is a snapshot and an individual. Rules that "
+        "only add a condition to a better one, or suppose what they conclude of another, are left out.",
         "",
-        *(f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(last["rules"], 1)),
-        "",
+        *_by_conclusion(last["rules"], labels),
         "## Windows",
         "",
         "| snapshots | rules | new | obsolete | invariant | similarity |",
@@ -115,6 +118,36 @@ def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
         cells += [f"{changes[name]:,}" if name in changes else "" for name in ("new", "obsolete", "invariant")]
         lines.append(f"| {' | '.join([*cells, similar])} |")
     return "\n".join([*lines, ""])
+
+
+def _by_conclusion(rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Iterator[str]:
+    """The rules that tell most, under what they conclude."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for rule in rules:
+        # A variable that need not differ from x would make it one of these for nothing.
+        if rule["head"][0][0] in (atom[0] for atom in rule["body"]):
+            continue
+        groups.setdefault(_atoms(rule["head"], labels), []).append(rule)
+    for conclusion, group in sorted(groups.items()):
+        yield from (f"## {_safe(conclusion)}", "")
+        shown: dict[object, float] = {}
+        for rule in sorted(group, key=lambda rule: len(rule["body"])):
+            share = rule["binding_support"] / rule["binding_body"]
+            body = tree_of(map(tuple, rule["body"])) or tuple(map(tuple, rule["body"]))
+            parts = _parts_of(body) if isinstance(body, Tree) else set()
+            if all(share > shown[part] + _BETTER for part in parts if part in shown):
+                shown[body] = share
+        kept = [rule for rule in group if (tree_of(map(tuple, rule["body"])) or tuple(map(tuple, rule["body"]))) in shown]
+        yield from (f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(kept[:_SHOWN], 1))
+        yield ""
+
+
+def _parts_of(tree: Tree) -> set[Tree]:
+    """The bodies that lack one or more of its atoms."""
+    found: set[Tree] = set()
+    for less in smaller(tree):
+        found |= {less} | _parts_of(less)
+    return found
 
 
 def _safe(text: str) -> str:

@@ -72,6 +72,11 @@ class Settings:
         )
 
     @property
+    def gate_shares(self) -> tuple[Fraction, Fraction]:
+        """Φmin and ϱmin."""
+        return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
+
+    @property
     def occurrences(self) -> range | frozenset[int]:
         """E of A2."""
         return self.eps or range(1, self.window + 1)

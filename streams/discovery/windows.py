@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.errors import InputError
 from streams.discovery import ground, scratch
-from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, tree_of, with_class
+from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, tree_anywhere, with_class
 from streams.discovery.columns import Bits, Columns, popcount
 from streams.discovery.inkd import Carried, Gate
 from streams.discovery.measures import counts, rarity
@@ -23,7 +22,6 @@ from streams.discovery.refutation import refuted
 from streams.discovery.report import Found, GroundFound, Report, number
 from streams.discovery.settings import Settings, Tracked
 from streams.discovery.snapshots import Snapshots
-from streams.discovery.support import Support
 from streams.discovery.theory import Theory
 
 
@@ -140,20 +138,13 @@ class Windows:
         times = popcount(columns.of_numbers(numbers)).sum(axis=1)
         return {e: n for e, n in enumerate(np.bincount(times).tolist()) if e and n}
 
-    def _mask(self, indices: Iterable[int]) -> Bits:
-        mask = np.zeros(self.columns.words, np.uint64)
-        for index in indices:
-            place = index % self.columns.size
-            mask[place >> 6] |= np.uint64(1 << (place & 63))
-        return mask
-
     # --- rules that are counted whatever their counts are ----------------------------------------
 
     def _count(self, rule: Tracked, window: range) -> tuple[int, int]:
         """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
         whole = (*rule.body, *rule.head)
         if self.settings.method != "scratch":
-            trees = [_as_tree(atoms) for atoms in (whole, rule.body)]
+            trees = [tree_anywhere(atoms) for atoms in (whole, rule.body)]
             if None not in trees:
                 n, d = (self.counter.counts(tree).support for tree in trees if tree is not None)
                 return n, d
@@ -195,8 +186,11 @@ class Windows:
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried if at < end), default=None)
         carried = Carried() if older is None else self.carried[older].copy()
-        acts = gate is not None and gate.acts(settings.gate, _share(settings.max_similarity), _share(settings.min_rarity))
-        masks = self._mask(window[: len(window) - settings.slide]), self._mask(window[len(window) - settings.slide :])
+        acts = gate is not None and gate.acts(settings.gate, *settings.gate_shares)
+        masks = (
+            self.columns.mask(window[: len(window) - settings.slide]),
+            self.columns.mask(window[len(window) - settings.slide :]),
+        )
         found = carried.slide(self.counter, self.theory, settings.limits, len(window), gate, acts, *masks, settings.occurrences)
         self.carried = {at: self.carried[at] for at in (older,) if at is not None} | {end: carried}
         if gate is None:
@@ -231,17 +225,14 @@ class Windows:
             if len(found) >= most:
                 break
             if joint[word] & bit:
-                each = self._support(word).bindings(whole, bit)
+                each = self.counter.support(np.array([word])).bindings(whole, bit)
                 found += [(index, binding) for binding, _ in zip(each, range(most - len(found)))]
         return found
 
     def _held(self, places: Bits, window: range) -> list[int]:
         """The first snapshots of some bits."""
-        held = (index for index in window if (places & self._mask([index])).any())
+        held = (index for index in window if (places & self.columns.mask([index])).any())
         return [index for index, _ in zip(held, range(self.settings.instances))]
-
-    def _support(self, word: int) -> Support:
-        return self.counter.support(np.array([word]))
 
     def _refuted(self, rules: Sequence[Rule], window: range) -> list[int]:
         def members(index: int) -> Callable[[Rule], Iterable[str]]:
@@ -255,13 +246,3 @@ class Windows:
             return lambda atoms: self.knowledge.is_consistent(told, atoms)
 
         return refuted(rules, ((members(index), consistent(index)) for index in self.snapshots.consistent(window)))
-
-
-def _share(value: float) -> Fraction:
-    return Fraction(str(value))
-
-
-def _as_tree(atoms: Sequence[Atom]) -> Tree | None:
-    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
-    root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
-    return None if root is None else tree_of(atoms, root)

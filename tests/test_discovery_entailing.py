@@ -1,0 +1,54 @@
+"""What snapshots entail: by labels as by a model of the whole, and as asked one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from shiq import model as owl
+from streams.discovery.entailing import Knowledge
+from tests.discovery_cases import random_case, said, tbox
+
+
+def knowledge_of(seed: int) -> tuple[Knowledge, dict[int, list[owl.Assertion]]]:
+    found, static, stream = random_case(seed)
+    classes = [owl.Class(iri) for iri in sorted(found.signature.classes)]
+    classes += [owl.ObjectSomeValuesFrom(owl.ObjectProperty("urn:s"), owl.Class("urn:B"))]  # type: ignore[list-item]
+    return Knowledge(found, tuple(static), classes, sorted(found.signature.object_properties)), stream
+
+
+def check(seed: int) -> int:
+    knowledge, stream = knowledge_of(seed)
+    base = knowledge.base
+    assert base == knowledge.by_model(knowledge.static), seed
+    several = [*stream.values(), [a for told in stream.values() for a in told]]
+    for assertions in several if base is not None else ():
+        whole, found = knowledge.by_model((*knowledge.static, *assertions)), knowledge.entailed(assertions)
+        assert (None if whole is None else whole - (base or frozenset())) == found, seed
+        if whole is not None:
+            atoms = tuple(sorted(found or ()))[:3]
+            assert knowledge.closure(atoms) == knowledge.by_model(knowledge.assertions(atoms)), seed
+    return len(several)
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_labels_say_what_a_model_says(start: int) -> None:
+    assert sum(map(check, range(start, start + 20))) > 60
+
+
+@pytest.mark.slow
+def test_labels_say_what_many_models_say() -> None:
+    assert sum(map(check, range(1000, 3000))) > 6000
+
+
+@pytest.mark.parametrize("seed", [3, 8, 14])
+def test_a_model_says_what_questions_say(seed: int) -> None:
+    knowledge, stream = knowledge_of(seed)
+    if knowledge.base is not None:
+        told = next(iter(stream.values()))
+        assert knowledge.by_model((*knowledge.static, *told)) == knowledge._asked((*knowledge.static, *told))
+
+
+def test_what_is_not_horn_is_asked() -> None:
+    city = tbox("Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))")
+    knowledge = Knowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])
+    assert knowledge.entailed(said("A(a)")) == {("<urn:A>", "<urn:a>"), ("<urn:D>", "<urn:a>")}
