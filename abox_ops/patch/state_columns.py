@@ -110,6 +110,8 @@ class PatchState(OpenAssertions):
     def may_clash(self, first: Ints, second: Ints) -> Bools:
         """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between two
         elements: either may be one with another, or what is asserted of the two contradicts as it is."""
+        if not len(first):
+            return np.zeros(0, np.bool_)
         found: Bools = self._may_share(first) | self._may_share(second)
         rest = np.flatnonzero(~found)
         found[rest] = are_violated(self.calculus, self.graph, first[rest], second[rest])
