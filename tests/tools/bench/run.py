@@ -26,13 +26,14 @@ from jobs.evaluation.evaluate.record import machine
 from jobs.files import write_whole
 from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
+from tests.tools.bench.enrichment import ENRICHMENT_ROWS
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
 from tests.tools.bench.rows import ROWS as BATCH_ROWS
 from tests.tools.bench.rows import Repeat, Row
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **STREAM_ROWS}
+ROWS = {**BATCH_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
