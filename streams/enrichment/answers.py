@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from abox_ops.entailment import Entailment
 from shiq.verdict import Verdict
@@ -14,8 +14,7 @@ from streams.enrichment.reading import shown
 from streams.enrichment.statements import TYPE, individual, token
 
 
-@dataclass(frozen=True, slots=True)
-class Enriched:
+class Enriched(NamedTuple):
     """What an event is enriched with. ``hit``: whether its structure was met before."""
 
     entry: Entry

@@ -34,7 +34,7 @@ class Direct:
         self.program, self.keys = program, keys
         self._slots, self._pattern = list[_Slot](), list[tuple[int | str, str, int | str]]()
         self.known: dict[tuple[Hashable, ...], tuple[Any, tuple[int | str | None, ...]]] = {}
-        self._codes: list[dict[str, Any]] = []
+        self._codes: list[dict[str, Any] | None] = []
         self._constants: dict[Any, int] = {}
         self.is_possible = all(self._takes(m, program) for m in program.maps)
 
@@ -63,7 +63,7 @@ class Direct:
             return term.constant
         is_literal = isinstance(term, TermMap) and term.kind == "Literal"
         self._slots.append(_Slot(_maker(term, program), predicate if is_literal else ""))
-        self._codes.append({})
+        self._codes.append({} if is_literal else None)
         return len(self._slots) - 1
 
     def keyed(self, record: Any) -> tuple[Keyed, list[str]] | None:
@@ -73,15 +73,18 @@ class Direct:
         except (LookupError, TypeError):
             return None
         fixed, seen, codes = self.keys.fixed, self._constants.copy(), list[Any]()
-        for token, slot, memo in zip(tokens, self._slots, self._codes):
-            if not slot.predicate:
+        for token, memo in zip(tokens, self._codes):
+            if memo is None:
                 codes.append(token if token in fixed else seen.setdefault(token, len(seen)))
                 continue
             said = memo.get(token)
+            if type(said) is str:
+                codes.append(said)
+                continue
             if said is None:
                 if len(memo) >= _KEPT:
                     memo.clear()
-                said = memo[token] = self.keys.said(slot.predicate, token)
+                said = memo[token] = self.keys.said(self._slots[len(codes)].predicate, token)
             codes.append((said.atom, seen.setdefault(said.value, len(seen))) if isinstance(said, Counted) else said)
         code = tuple(codes)
         found = self.known.get(code)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from shiq import model as owl
 from shiq.canonical import canonical_order, places, renumbered
@@ -45,8 +45,7 @@ class IllTypedError(ValueError):
     """A literal that denotes nothing: the event contradicts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(NamedTuple):
     """``key``: None for an event that is too symmetric to have one; ``order``: whose types are at each position: a token, or a
     value, which has none."""
 

@@ -33,11 +33,14 @@ class Number(str):
 
 def parse_record(text: str | bytes) -> Any:
     """A raw record of JSON; numbers by their text. Raises: ValueError."""
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_no_number)
+    return _JSON.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
 
 
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no number of JSON")
+
+
+_JSON: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_number)
 
 
 def shown(path: Path_) -> str:
