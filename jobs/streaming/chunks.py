@@ -51,8 +51,8 @@ class Split:
 
 @dataclass(frozen=True)
 class Limits:
-    """Which events are used: ``unit``, ``lateness``, ``max_ahead`` and ``window`` as `streams.front.arrivals.Arrivals` has them;
-    those outside [``start``, ``end``] are counted, and not used."""
+    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as `streams.front.arrivals.Arrivals`
+    has them; those outside [``start``, ``end``] are counted, and not used."""
 
     unit: str = "sec"
     lateness: int | None = 0
@@ -60,6 +60,7 @@ class Limits:
     window: int = 0
     start: int | None = None
     end: int | None = None
+    parse: Callable[[bytes, str], Event] = parse_event
 
 
 class System(Protocol):
@@ -159,7 +160,7 @@ def _rows(
     chunk = [record for record in chunk if record.data or record.event or record.problem]
     events, problems = list[Event | None](), list[str | None]()
     for record in chunk:
-        event, problem = _event(record, system.limits.unit)
+        event, problem = _event(record, system.limits)
         events.append(event)
         problems.append(problem)
     split = system.split(events)
@@ -177,10 +178,10 @@ def _rows(
         yield bucket, place, packed(part)
 
 
-def _event(record: Record, unit: str) -> tuple[Event | None, str | None]:
+def _event(record: Record, limits: Limits) -> tuple[Event | None, str | None]:
     try:
         if record.problem:
             raise EventError(record.problem)
-        return record.event or parse_event(record.data, unit), None
+        return record.event or limits.parse(record.data, limits.unit), None
     except EventError as error:
         return None, str(error)

@@ -6,7 +6,6 @@ several outputs. Source: SPEC 004, section 2 ("v2").
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,11 +21,18 @@ Functions: TypeAlias = Mapping[str, Callable[..., Any]]
 def read_functions(path: str | Path) -> Functions:
     """The functions that a Python file defines or imports. Raises: InputError."""
     try:
-        found = runpy.run_path(str(path))
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise InputError(f"{path}: {type(error).__name__}: {error}", "Mend the file with the functions.") from error
+        return functions_of(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error})", "Check the path.") from error
+
+
+def functions_of(text: str, file: str = "functions") -> Functions:
+    """The functions of a Python text. Raises: InputError."""
+    found: dict[str, Any] = {"__name__": "functions", "__file__": file}
+    try:
+        exec(compile(text, file, "exec"), found)
+    except Exception as error:
+        raise InputError(f"{file}: {type(error).__name__}: {error}", "Mend the file with the functions.") from error
     return {name: value for name, value in found.items() if callable(value) and not name.startswith("_")}
 
 

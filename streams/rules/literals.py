@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final
 
 from streams.front.event import UNITS
 from streams.rules.problems import Problem
@@ -26,7 +26,7 @@ from streams.rules.syntax import (
     Windowed,
     window,
 )
-from streams.rules.tokens import AT, HASH, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Lexer, Text, Token
+from streams.rules.tokens import AT, HASH, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Cursor, Fault, Text, Token
 from streams.rules.values import LIMIT, IntegerOverflow, arithmetic
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -37,52 +37,14 @@ _MOST_OPERATORS: Final = 100
 #: Windows reach no farther back, in timeline units.
 _FARTHEST: Final = 1 << 40
 
-T = TypeVar("T")
 
-
-class Fault(Exception):
-    """What is wrong with a token; ``expected``: which one was wanted, if a certain one was."""
-
-    def __init__(self, token: Token, message: str, expected: str = "") -> None:
-        super().__init__(message)
-        self.token, self.message, self.expected = token, message, expected
-
-
-class Literals:
+class Literals(Cursor):
     """Reads terms, atoms and literals from the tokens of one text."""
 
     def __init__(self, text: Text, unit: str, problems: list[Problem]) -> None:
-        self.text, self.unit, self.problems = text, unit, problems
-        self.lexer = Lexer(text, problems)
-        self._ahead: list[Token] = []
+        super().__init__(text, problems)
+        self.unit = unit
         self._operators = self._anonymous = 0
-
-    # --- tokens
-
-    def peek(self, places: int = 0) -> Token:
-        while len(self._ahead) <= places:
-            self._ahead.append(self.lexer.next())
-        return self._ahead[places]
-
-    def take(self) -> Token:
-        token = self.peek()
-        del self._ahead[0]
-        return token
-
-    def sees(self, *texts: str) -> bool:
-        """Whether the next tokens are these words or signs."""
-        return all(self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH) for i, text in enumerate(texts))
-
-    def accept(self, *texts: str) -> bool:
-        found = self.sees(*texts)
-        for _ in texts if found else ():
-            self.take()
-        return found
-
-    def expect(self, text: str, what: str) -> Token:
-        if not self.sees(text):
-            raise Fault(self.peek(), f"expected {what}, found {self.peek()}", text)
-        return self.take()
 
     def is_between_statements(self) -> bool:
         return not self._ahead

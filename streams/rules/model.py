@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from streams.rules.syntax import PointModel
+from streams.rules.protocol import PointModel
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.rules.literals import RELATIONS, Fault, Literals
+from streams.rules.literals import RELATIONS, Literals
 from streams.rules.problems import Position, Problem
 from streams.rules.syntax import Constant, Literal, Mapped, Rule
-from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, Text, Token, numbered
+from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, Fault, Text, Token, numbered
 from streams.rules.values import Row, Value
 
 _CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from shiq.model import RDF
 from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
 from streams.front.sources import Source
@@ -95,6 +96,23 @@ class Reader:
             raise EventError('"types" is an object of lists')
         found = (self.triples.member(str(iri), _node(name)) for name, classes in types.items() for iri in classes)
         return [atom for atom in found if atom is not None]
+
+
+def parse_record(data: bytes, unit: str = "sec") -> Event:
+    """The one event of a record, its types as triples. Raises: EventError for what is none, and for a row that spans points."""
+    reader = Reader(Triples((), unit), unit)
+    text = data.decode("utf-8-sig", "backslashreplace")
+    row = _row(text) if text.lstrip().startswith("{") else None
+    if row is not None and "types" in row:
+        types = row["types"] if isinstance(row["types"], dict) else {}
+        triples = tuple(f"{_node(name)} <{RDF}type> <{iri}> ." for name, classes in types.items() for iri in classes)
+        return Event(time_of(row, unit), triples)
+    if row is not None:
+        raise EventError("a row that spans points is read in one process alone (--engine local)")
+    if text.lstrip().startswith("{"):
+        return parse_event(data, unit)
+    ((t, atoms),) = reader.said(Record("", 0, data))
+    return Event(t, atoms=tuple(str(atom) for atom in atoms))
 
 
 def _row(text: str) -> dict[str, Any] | None:

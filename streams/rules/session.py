@@ -20,9 +20,10 @@ from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
+from streams.rules.protocol import Evaluator
 from streams.rules.records import Unreadable
 from streams.rules.shards import Sharded, parts_of
-from streams.rules.syntax import Checked, Evaluator
+from streams.rules.syntax import Checked
 
 if TYPE_CHECKING:
     from streams.rules.program import Program
@@ -85,7 +86,7 @@ class Session:
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
         watermark = self.clock.watermark or 0
-        yield from self._close(max(watermark, t + 1) if ended else watermark)
+        yield from self.close(max(watermark, t + 1) if ended else watermark)
 
     def _take(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
         """Adds rows to an open point; whether they say that it ends."""
@@ -126,14 +127,17 @@ class Session:
     def finished(self) -> Iterator[Model]:
         """As `finish`, one by one."""
         if self.clock.newest is not None:
-            yield from self._close(self.clock.newest + 1)
+            yield from self.close(self.clock.newest + 1)
 
-    def _close(self, before: int) -> Iterator[Model]:
-        """Evaluates the points before ``before``."""
+    def add(self, t: int, atoms: Atoms) -> None:
+        """Takes rows of a point that is open, whatever time it is."""
+        self._take(self._open.setdefault(t, {}), atoms, "add", 0)
+
+    def close(self, before: int, first: int | None = None) -> Iterator[Model]:
+        """Evaluates the points before ``before``; the stream begins with ``first``, if not with what came first."""
         if self.options.timeline == "dense":
-            if self.closed is None and not self._open:
-                return
-            times: Iterable[int] = range(min(self._open) if self.closed is None else self.closed + 1, before)
+            begin = min(self._open, default=before) if first is None else first
+            times: Iterable[int] = range(begin if self.closed is None else self.closed + 1, before)
         else:
             times = sorted(t for t in self._open if t < before)
         for t in times:

@@ -13,7 +13,8 @@ import numpy as np
 from shiq.errors import OperationalError
 from streams.rules.input_columns import rows_of
 from streams.rules.key import Key, shard_of
-from streams.rules.syntax import Checked, Evaluator, PointModel
+from streams.rules.protocol import Evaluator, PointModel
+from streams.rules.syntax import Checked
 from streams.rules.values import Row
 
 

@@ -90,20 +90,13 @@ class RuleStream:
         begun = perf_counter()
         self.heard(model)
         if self.quads:
-            self._rows += self._quads(model)
+            self._rows += self.reader.triples.quads(model, self.shown == "derived")
         else:
             atoms = model.derived if self.shown == "derived" else model.atoms
             self._rows.append(row_text({"t": model.t, "atoms": atoms}))
         self.seconds["writing"] += perf_counter() - begun
         if len(self._rows) >= _WAITING:
             self.flush()
-
-    def _quads(self, model: Model) -> list[str]:
-        point, triples = model.point, self.reader.triples
-        wanted = [one for one in triples.by_predicate if model.shown is None or one in model.shown]
-        rows = ((one, row) for one in wanted for row in point.rows(one, self.shown == "derived"))
-        quads = (triples.quad(predicate, row, model.t) for predicate, row in rows)
-        return sorted(quad for quad in quads if quad is not None)
 
     def flush(self) -> None:
         """Writes the rows that wait."""

@@ -101,3 +101,44 @@ class Lexer:
         self._before = NAME
         self.problems.append(Problem(self.text.place(offset), said))
         return Token(WRONG, source[offset : self.at], offset)
+
+
+class Fault(Exception):
+    """What is wrong with a token; ``expected``: which one was wanted, if a certain one was."""
+
+    def __init__(self, token: Token, message: str, expected: str = "") -> None:
+        super().__init__(message)
+        self.token, self.message, self.expected = token, message, expected
+
+
+class Cursor:
+    """The tokens of a text, with some looked at before they are taken."""
+
+    def __init__(self, text: Text, problems: list[Problem]) -> None:
+        self.text, self.problems, self.lexer = text, problems, Lexer(text, problems)
+        self._ahead: list[Token] = []
+
+    def peek(self, places: int = 0) -> Token:
+        while len(self._ahead) <= places:
+            self._ahead.append(self.lexer.next())
+        return self._ahead[places]
+
+    def take(self) -> Token:
+        token = self.peek()
+        del self._ahead[0]
+        return token
+
+    def sees(self, *texts: str) -> bool:
+        """Whether the next tokens are these words or signs."""
+        return all(self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH) for i, text in enumerate(texts))
+
+    def accept(self, *texts: str) -> bool:
+        found = self.sees(*texts)
+        for _ in texts if found else ():
+            self.take()
+        return found
+
+    def expect(self, text: str, what: str) -> Token:
+        if not self.sees(text):
+            raise Fault(self.peek(), f"expected {what}, found {self.peek()}", text)
+        return self.take()

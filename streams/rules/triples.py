@@ -21,6 +21,7 @@ from typing import Final
 from shiq.model import RDF, XSD
 from streams.front.event import EventError, time_of
 from streams.rules.atoms import AtomError
+from streams.rules.model import Model
 from streams.rules.syntax import Mapped
 from streams.rules.values import LIMIT, Row, Value, content, kind, string
 
@@ -103,6 +104,13 @@ class Mapping:
         if len(row) == 1:
             return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
         return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
+
+    def quads(self, model: Model, derived: bool) -> list[str]:
+        """The statements of a model's mapped atoms, sorted."""
+        wanted = [one for one in self.by_predicate if model.shown is None or one in model.shown]
+        rows = ((one, row) for one in wanted for row in model.point.rows(one, derived))
+        quads = (self.quad(predicate, row, model.t) for predicate, row in rows)
+        return sorted(quad for quad in quads if quad is not None)
 
 
 def _node(node: str) -> str:

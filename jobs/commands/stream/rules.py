@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from streams.rules.session import Options
     from streams.rules.stream import StreamEvaluation
 
+#: With --engine spark a program that has a key has so many shards, unless asked for others.
+SHARDS = 8
 _FORMATS = ("auto", "log", "jsonl", "table")
 
 
@@ -79,25 +81,25 @@ def rules(
         return 0
     if (why is None) != (when is None):
         raise UsageError("--why and --at go together", "Name an atom and a point.")
-    if feed.engine == "spark":
-        raise UsageError("--engine spark is not there yet", "Leave it out.")
     options = Options(timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms)
     if why is not None and when is not None:
         return _why(feed, program, options, why, when)
-    result = _run(feed, program, options, show, shards)
+    if shards == 1 and feed.engine == "spark" and program.key.key is not None:
+        shards = SHARDS
+    if program.key.key is None and (shards > 1 or feed.engine == "spark"):
+        feed.tell(f"one shard: {program.key}")
+        shards = 1
+    result = (_run if feed.engine == "local" else _run_on_spark)(feed, program, options, show, shards, python)
     write_json(feed.json_file, result.to_dict())
     return result.exit_code
 
 
-def _run(feed: Feed, program: Program, options: Options, show: str, shards: int) -> StreamEvaluation:
+def _run(feed: Feed, program: Program, options: Options, show: str, shards: int, python: str | None) -> StreamEvaluation:
     from jobs.text.rules import evaluated_text
     from streams.front.rejects import Rejects
     from streams.rules.session import Session, evaluator_of
     from streams.rules.stream import RuleStream
 
-    if shards > 1 and program.key.key is None:
-        feed.tell(f"one shard: {program.key}")
-        shards = 1
     reader, made = _reading(feed, program)
     settings = {**Session(program, options).settings(), "show": show, "shards": str(shards)}
     with feed.started(settings, made) as run:
@@ -106,6 +108,31 @@ def _run(feed: Feed, program: Program, options: Options, show: str, shards: int)
             session.evaluator = evaluator_of(program, options, shards)
         stream = RuleStream(session, reader, run.outputs.texts("out"), show, feed.out.endswith(".nq"), shards)
         result = run.drive(stream, follow=feed.follow, time=reader.time if len(feed.sources) > 1 else None)
+    feed.tell(evaluated_text(result, verbose=feed.verbose))
+    return result
+
+
+def _run_on_spark(feed: Feed, program: Program, options: Options, show: str, shards: int, python: str | None) -> StreamEvaluation:
+    from jobs.streaming.rules import on_spark
+    from jobs.text.rules import evaluated_text
+    from streams.rules.session import Session
+
+    text = Path(python).read_text(encoding="utf-8-sig") if python is not None else None
+    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "engine": "spark"}
+    with feed.started(settings) as run:
+        result = on_spark(
+            run,
+            program,
+            text,
+            options,
+            feed.sources,
+            shown=show,
+            quads=feed.out.endswith(".nq"),
+            shards=shards,
+            format=feed.format,
+            follow=feed.follow,
+            master=feed.master,
+        )
     feed.tell(evaluated_text(result, verbose=feed.verbose))
     return result
 

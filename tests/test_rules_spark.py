@@ -1,0 +1,93 @@
+"""Stream rules on Spark give the lines of one process, whatever the batches and shards."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from streams.front.event import Event
+from streams.rules import Program
+from streams.rules.records import parse_record
+from streams.rules.session import Options
+from tests.command_line import shiq
+from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+KEYED = """c(X) :- b(X) at least 2 in [3]. e(X) :- c(X) in [2], not b(X). g(X,Y) :- b(X), &twice(X;Y).
+#trigger_frequency(3) h(X) :- c(X), f(X). f(1). f(3).
+"""
+PYTHON = "def twice(x):\n    return 2 * x if isinstance(x, int) else x\n"
+
+
+def _keyed(number: int) -> Iterator[Case]:
+    seed = 0
+    while number:
+        case = random_case(seed)
+        seed += 1
+        if "key" in case.used and Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds).key.key is not None:
+            number -= 1
+            yield case
+
+
+def test_buckets_in_batches_are_one_session() -> None:
+    from jobs.streaming.chunks import Limits, Moment
+    from jobs.streaming.rules import Rules
+
+    for case in _keyed(12):
+        draw = random.Random(case.seed)
+        program = Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds)
+        wanted = [(model.t, model.derived) for model in program.run(case.events, **case.options)]
+        system = Rules(program, None, Options(**case.options), Limits(parse=parse_record), buckets=3)
+        system.__dict__["_parts"] = [replace(part, functions=FUNCTIONS) for part in system._parts]
+        found: dict[int, list[str]] = {t: [] for t, _ in wanted}
+        states: list[bytes | None] = [None] * 3
+        left, first = list(case.events), case.events[0][0]
+        while left:
+            size = draw.randint(1, 4)
+            batch, left = left[:size], left[size:]
+            split = system.split([Event(t, atoms=tuple(atoms)) for t, atoms in batch])
+            assert not split.refused
+            moment = Moment(first, batch[-1][0], batch[-1][0])
+            for bucket in range(3):
+                if draw.random() < 0.5:
+                    system._kept.clear()
+                parts = [split.parts[bucket]] if bucket in split.parts else []
+                states[bucket], rows = system.step(bucket, states[bucket], parts, moment)
+                for row in rows:
+                    found[row["t"]] += row["atoms"]
+        for bucket, state in enumerate(states):
+            assert state is not None
+            for row in system.finish(bucket, state, moment):
+                found[row["t"]] += row["atoms"]
+        assert [(t, sorted(set(atoms))) for t, atoms in sorted(found.items())] == wanted, f"seed {case.seed}"
+
+
+def test_spark_gives_the_lines_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.lp").write_text(KEYED)
+    (tmp_path / "f.py").write_text(PYTHON)
+    draw = random.Random(4)
+    lines = [f"{t} {'; '.join(f'b({draw.randrange(9)})' for _ in range(draw.randrange(4)))}" for t in range(0, 60, 2)]
+    lines[7] += "; b(X)"
+    lines.insert(12, "3 b(1)")
+    lines.append(json.dumps({"t": 61, "atoms": ["b(1)", 'b("a")']}))
+    (tmp_path / "in").write_text("\n".join(lines) + "\n")
+
+    def ran(*more: object) -> tuple[str, list[tuple[str, int]]]:
+        outputs = ("--rejects", "rejects.jsonl", "--json", "r.json", "-q")
+        done = shiq("stream", "rules", "a.lp", "-s", tmp_path / "in", "--python", "f.py", *outputs, *more, cwd=tmp_path)
+        assert done.returncode == 3, done.stderr
+        assert json.loads((tmp_path / "r.json").read_text())["statistics"]["points"] == 62
+        rejects = map(json.loads, (tmp_path / "rejects.jsonl").read_text().splitlines())
+        return done.stdout, [(row["kind"], row["line"]) for row in rejects]
+
+    assert ran("--engine", "spark", "--shards", 3, "--checkpoint", "state") == ran()
