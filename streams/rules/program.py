@@ -51,7 +51,7 @@ class Program:
         at_most_binds: bool = False,
     ) -> Program:
         """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for an unknown unit."""
-        return cls._of([(text, file)], functions or {}, unit, at_most_binds)
+        return cls._of([(text, file)], {} if functions is None else functions, unit, at_most_binds)
 
     @classmethod
     def read(
