@@ -327,3 +327,51 @@ def test_the_python_interface(onto: str, tmp_path: Path) -> None:
     assert [(row["from"], row["to"]) for row in r.spans] == [(4, 7)]
     assert (len(r.verdicts), r.verdict, r.leftovers) == (3, Verdict.INCONSISTENT, ())
     assert set(r.statistics["seconds"]) >= {"reading", "deciding", "writing"}
+
+
+# --- more faults -----------------------------------------------------------------------------------
+
+
+def test_no_axiom_fits(tmp_path: Path) -> None:
+    role = owl.ObjectProperty(T + "p")
+    tbox = owl.TBox((owl.SubClassOf(STUDENT, owl.ObjectMaxCardinality(1, role)),), BOB.signature)
+    found = plan(tbox, 2)
+    assert (found.closure, [left.reason for left in found.left_out]) == (0, ["it bounds a number of successors"])
+    result = check_stream(found, STREAM)
+    assert (result.spans, result.verdict, result.exit_code) == ((), Verdict.UNDETERMINED, 3)
+    assert check_stream(plan(tbox, 2, allow=("outside-dl-lite",)), STREAM).exit_code == 0
+
+
+def test_a_source_cut_in_mid_line(onto: str, tmp_path: Path) -> None:
+    source = tmp_path / "e.jsonl"
+    source.write_text("".join(json.dumps(item) + "\n" for item in STREAM[:2]) + json.dumps(STREAM[2])[:-20])
+    rejects = tmp_path / "rejects.jsonl"
+    asked = ("consistency", "--tbox", onto, "--window", "2", "--source", str(source), "-q", "--rejects", str(rejects))
+    assert ran(*asked) == 3
+    assert [(row["kind"], row["line"]) for row in read(rejects)] == [("malformed", 3)]
+
+
+def test_outputs_that_cannot_be_written(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = lines(tmp_path / "e.jsonl", *STREAM)
+    for out in ("/dev/full", str(tmp_path / "no" / "such" / "folder.jsonl")):
+        assert ran("consistency", "--tbox", onto, "--window", "2", "--source", source, "-q", "--to", "9", "--out", out) == 4
+        assert out in capsys.readouterr().err
+
+
+def test_packed_sources_folders_and_several_say_the_same(onto: str, tmp_path: Path) -> None:
+    import gzip
+
+    whole = lines(tmp_path / "whole.jsonl", *STREAM)
+    (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(Path(whole).read_bytes()))
+    (tmp_path / "folder").mkdir()
+    for number, item in enumerate(STREAM):
+        lines(tmp_path / "folder" / f"{number}.jsonl", item)
+    each = [str(tmp_path / "folder" / f"{number}.jsonl") for number in range(3)]
+    told = []
+    for names in ([whole], [str(tmp_path / "packed.jsonl.gz")], [str(tmp_path / "folder")], each):
+        out = tmp_path / "rows.jsonl"
+        sources = [word for name in names for word in ("--source", name)]
+        assert ran("consistency", "--tbox", onto, "--window", "2", "--to", "9", *sources, "-q", "--out", str(out)) == 1
+        told.append(read(out))
+    assert [len(rows) for rows in told] == [1] * 4
+    assert all(rows == told[0] for rows in told)

@@ -244,3 +244,26 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "replace_file", replace)
     watched(found, tmp_path, 0, None, 10)
     assert written(tmp_path) == want
+
+
+def test_a_followed_run_ends_by_ctrl_c_and_goes_on(onto: str, tmp_path: Path) -> None:
+    source, out = lines(tmp_path / "events.jsonl", *STREAM[:2]), tmp_path / "out.jsonl"
+    asked = ["--tbox", onto, "--window", "3", "--source", source, "--out", str(out), "--follow", "-q"]
+    command = [sys.executable, "-m", "shiq", "stream", "consistency", "--checkpoint", str(tmp_path / "state"), *asked]
+    for number, more in enumerate((STREAM[2], event(20))):
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
+            _until(lambda: out.exists() and out.read_text().count("\n") >= 1)
+            with open(source, "a") as file:
+                file.write(json.dumps(more) + "\n")
+            want = 1 + number
+            _until(lambda: _read_events(tmp_path / "state") == 3 + number and len(read(out)) == want)  # noqa: B023
+            child.send_signal(signal.SIGINT)
+            assert child.wait(30) == 1
+    assert [(row["from"], row["to"], row["final"]) for row in read(out)] == [(4, 4, False), (4, 7, True)]
+
+
+def _read_events(place: Path) -> int:
+    """How many lines the last checkpoint had read."""
+    file = place / "checkpoint.json"
+    found = json.loads(file.read_text())["positions"] if file.exists() else {}
+    return sum(position["line"] for position in found.values())

@@ -120,9 +120,10 @@ def every_cut(watched: Plan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple
     """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in evaluations."""
     measured = {}
     for cut in cuts(len(watched.grouped)):
-        spent, evaluated = bolt_seconds(watched, bolts(watched.view, watched.grouped, cut), stream)
+        pipeline = bolts(watched.view, watched.grouped, cut)
+        spent, evaluated = bolt_seconds(watched, pipeline, stream)
         for _ in range(1, TIMES):
-            spent = list(map(min, spent, bolt_seconds(watched, bolts(watched.view, watched.grouped, cut), stream)[0]))
+            spent = list(map(min, spent, bolt_seconds(watched, pipeline, stream)[0]))
         measured[cut] = len(spent) * max(spent), float(len(spent) * max(evaluated))
     return measured
 
