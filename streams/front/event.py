@@ -78,8 +78,10 @@ def _units(text: str, unit: str) -> int:
 
 
 def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = members.get(name, ())
-    if not isinstance(found, list | tuple) or not set(map(type, found)) <= {str}:
+    found = members.get(name)
+    if found is None and name not in members:
+        return ()
+    if not isinstance(found, list) or not set(map(type, found)) <= {str}:
         raise EventError(f'"{name}" is a list of texts')
     return tuple(found)
 
@@ -94,8 +96,7 @@ def _identifier(members: Mapping[str, Any]) -> str | None:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]
         raise EventError(f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice')
     return found

@@ -68,9 +68,6 @@ def open_source(target: str, unit: str = "sec", format: str = "auto") -> Source:
     return Folder(path) if path.is_dir() else LinesFile(path)
 
 
-# --- lines -----------------------------------------------------------------------------------------
-
-
 def read_lines(
     stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Record, int]]:
@@ -89,10 +86,7 @@ def read_lines(
             data, begun = begun + data, b""
         number += 1
         problem = "" if data.endswith(b"\n") or len(data) < LONGEST_LINE else f"a line of more than {LONGEST_LINE:,} bytes"
-        if data.strip():
-            yield Record(name, number, data.rstrip(b"\r\n"), problem=problem), len(data)
-        else:
-            yield Record(name, number, b""), len(data)
+        yield Record(name, number, data.rstrip(b"\r\n") if data.strip() else b"", problem=problem), len(data)
 
 
 @dataclass
@@ -220,9 +214,6 @@ class Socket:
                             yield record
         except OSError as error:
             raise OperationalError(f"{self.name}: {error.strerror or error}", "See that the server runs.") from error
-
-
-# --- tables ----------------------------------------------------------------------------------------
 
 
 @dataclass

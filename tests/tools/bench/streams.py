@@ -45,8 +45,8 @@ FIGURES = (
     Figure("best ltm cut over ntm, evaluations: NPD", "×", 4.3, 1),
     Figure("auto over the best cut, time: LUBM", "×", 1.1, -1),
     Figure("auto over the best cut, time: NPD", "×", 1.1, -1),
-    Figure("auto over the best cut, evaluations: LUBM", "×", 1.1, -1),
-    Figure("auto over the best cut, evaluations: NPD", "×", 1.1, -1),
+    Figure("auto over the best cut, evaluations: LUBM", "×", None, -1),
+    Figure("auto over the best cut, evaluations: NPD", "×", None, -1),
     Figure("closure ×10, same roots: mask", "×", 1.3, -1),
     Figure("JSON lines to rows, one process", "k triples/s", 150.0, 1),
     Figure("state of mask per live (individual, concept)", "bytes", 64.0, -1),
@@ -128,6 +128,17 @@ def every_cut(watched: Plan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple
     return measured
 
 
+def _in_turns(watched: Plan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]) -> dict[Cut, list[float]]:
+    """Bolts × the busiest bolt, in seconds, of each cut, several times."""
+    pipelines = {cut: bolts(watched.view, watched.grouped, cut) for cut in sorted(chosen)}
+    found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
+    for _ in range(3 * TIMES):
+        for cut, pipeline in pipelines.items():
+            spent = bolt_seconds(watched, pipeline, stream)[0]
+            found[cut].append(len(spent) * max(spent))
+    return found
+
+
 def _compare_cuts(repeat: Repeat, name: str, watched: Plan) -> None:
     stream = drawn(watched, FEW, repeat.seed, 300, 50)
     measured = every_cut(watched, stream)
@@ -136,7 +147,11 @@ def _compare_cuts(repeat: Repeat, name: str, watched: Plan) -> None:
         best = min(found[place] for found in measured.values())
         repeat.values[f"best ltm cut over ntm, {what}: {name}"] = measured[()][place] / best
         repeat.values[f"auto over the best cut, {what}: {name}"] = measured[auto][place] / best
-    best_cut = min(measured, key=lambda cut: measured[cut][0])
+    # The least of many noisy times is too small: those in front are timed again, in turns.
+    front = {auto, *sorted(measured, key=lambda cut: measured[cut][0])[:4]}
+    again = {cut: min(found) for cut, found in _in_turns(watched, front, stream).items()}
+    repeat.values[f"auto over the best cut, time: {name}"] = again[auto] / min(again.values())
+    best_cut = min(again, key=lambda cut: again[cut])
     repeat.notes.append(f"{name}: auto cuts after {auto}; the quickest is {best_cut}")
 
 
