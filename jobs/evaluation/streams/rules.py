@@ -20,10 +20,11 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True)
 class RuleStream:
-    """Rules with their facts, and the rows of each point from 0 on."""
+    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before each number in texts."""
 
     rules: str
     points: Iterable[PointRows]
+    letter: str = ""
 
     def events(self) -> Iterator[tuple[int, PointRows]]:
         """Points with their time, as `Session.push` takes them."""
@@ -32,7 +33,7 @@ class RuleStream:
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Points with their time and atoms as texts."""
         for t, rows in self.events():
-            yield t, [atom for predicate, columns in rows.items() for atom in _atoms(predicate, columns)]
+            yield t, [atom for predicate, columns in rows.items() for atom in self._atoms(predicate, columns)]
 
     def write(self, folder: Path) -> tuple[str, str]:
         """Writes both files; gives their names."""
@@ -42,7 +43,6 @@ class RuleStream:
             file.writelines(f"{t} {'; '.join(atoms)}\n" for t, atoms in self.lines())
         return "program.lp", "stream.log"
 
-
-def _atoms(predicate: str, columns: tuple[Column, ...]) -> list[str]:
-    name = predicate.rpartition("/")[0]
-    return [f"{name}({','.join(map(str, row))})" for row in zip(*(column.tolist() for column in columns))]
+    def _atoms(self, predicate: str, columns: tuple[Column, ...]) -> list[str]:
+        name, before = predicate.rpartition("/")[0], self.letter
+        return [f"{name}({before}{f',{before}'.join(map(str, row))})" for row in zip(*(column.tolist() for column in columns))]

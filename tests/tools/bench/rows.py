@@ -315,6 +315,7 @@ def _rules(repeat: Repeat) -> None:
         for system, title in _CLINGO.items():
             if system == "fresh" or stream.startswith("grid"):
                 repeat.attempt(partial(_beside_clingo, repeat, stream, system, title, ours["derived"], mean))
+    _windows_and_constants(repeat)
 
 
 def _beside_clingo(repeat: Repeat, stream: str, system: str, title: str, derived: list[list[int]], mean: float) -> None:
@@ -323,6 +324,16 @@ def _beside_clingo(repeat: Repeat, stream: str, system: str, title: str, derived
         repeat.wrong.append(f"{stream}: {title} derives something else")
     their_mean = statistics.mean(theirs["cpu_ms"][_BEGINNING:])
     repeat.values |= {f"{stream}: {title}": their_mean, f"{stream}: times {title}": their_mean / mean}
+
+
+def _windows_and_constants(repeat: Repeat) -> None:
+    """What a long window costs, and what a million constants leave behind."""
+    means = {
+        window: statistics.mean(repeat.bench.ruled(f"window [{window}]", "shiq")[1]["cpu_ms"][-500:]) for window in (60, 3600)
+    }
+    repeat.values |= {"window [3600]": means[3600], "window [3600] / [60]": means[3600] / means[60]}
+    few, many = (repeat.bench.ruled(name, "shiq")[0].peak_mb for name in ("constants in passing, few", "constants in passing"))
+    repeat.values["a million constants: more memory than 50,000"] = many - few
 
 
 _CLINGO = {"fresh": "clingo anew", "once": "clingo grounded once"}
@@ -338,6 +349,9 @@ def _rule_figures() -> Iterator[Figure]:
         yield Figure(f"{stream}: slowest, wall", "ms", better=_FOR_INFORMATION)
         yield Figure(f"{stream}: whole process", _SECONDS, better=_FOR_INFORMATION)
         yield Figure(f"{stream}: memory", "MiB")
+    yield Figure("window [3600]", "ms")
+    yield Figure("window [3600] / [60]", "×", 1.5)
+    yield Figure("a million constants: more memory than 50,000", "MiB", 50)
 
 
 _OURS = (Figure("shiq", _SECONDS), Figure("shiq, CPU", _SECONDS))

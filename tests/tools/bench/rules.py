@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jobs.evaluation.streams.caching import Caching
 from jobs.evaluation.streams.grid import Grid
 from jobs.evaluation.streams.join import Join
@@ -30,8 +32,24 @@ STREAMS: dict[str, tuple[Callable[[], RuleStream], tuple[str, ...], bool]] = {
     "dense join": (lambda: Join().stream(), ("a/2",), False),
     "Heavy Join": (lambda: Join(values=0).stream(), ("a/2",), True),
     "Content Caching": (lambda: Caching().stream(), ("rate/2", "popular/1", "cold/1", "random/0"), True),
+    "window [60]": (lambda: _lately(60), ("p/1",), False),
+    "window [3600]": (lambda: _lately(3600), ("p/1",), False),
+    "constants in passing, few": (lambda: _passing(50), ("n/1",), True),
+    "constants in passing": (lambda: _passing(1000), ("n/1",), True),
 }
-Answer = list[list[int]]
+
+
+def _lately(window: int) -> RuleStream:
+    """100 atoms a point, some of which are asked for within the window; more points than the longest window has."""
+    dice = np.random.default_rng(0)
+    points = ({"b/1": (dice.integers(0, 10_000, 100),), "q/1": (dice.integers(0, 10_000, 20),)} for _ in range(4200))
+    return RuleStream(f"p(X) :- b(X) in [{window}], q(X).\n", points)
+
+
+def _passing(points: int) -> RuleStream:
+    """1,000 texts a point that never come again."""
+    numbers = ({"a/1": (np.arange(1000 * t, 1000 * t + 1000),)} for t in range(points))
+    return RuleStream("p(X) :- a(X) in [5], not b(X).\nn(N) :- #count{X: p(X)} = N.\n", numbers, "c")
 
 
 def shiq(stream: RuleStream, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
