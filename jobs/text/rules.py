@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobs.text.results import leftovers_text
 from shiq.amounts import count
 from streams.rules import Program
+from streams.rules.planned import plan_lines
 from streams.rules.splitting import flat
 from streams.rules.stream import StreamEvaluation
 
@@ -26,10 +27,9 @@ def explained_text(program: Program) -> str:
     lines += [f"  {'; '.join(before)}" if before else "  none precedes (≺) another"]
     lines += ["", "Macro-nodes"]
     lines += [f"  {number}. {'; '.join(names[i] for i in run)}" for number, run in enumerate(found.macro_nodes, 1)]
-    lines += ["", "Plans: the body of each rule in the order in which it is joined"]
-    for rule in checked.rules:
-        recursive = "; streaming-recursive" if found.is_streaming_recursive(rule) else ""
-        lines.append(f"  line {rule.position.line}{recursive}: {rule}")
+    recursive = ", ".join(str(rule.position.line) for rule in checked.rules if found.is_streaming_recursive(rule))
+    lines += ["", f"Plans, by line; streaming-recursive: {recursive or 'none'}"]
+    lines += [f"  {line}" for line in plan_lines(checked, program.functions)]
     lines += ["", "Horizons: how many points back each predicate is kept"]
     lines += [f"  {predicate}: {horizon}" for predicate, horizon in sorted(checked.horizons.items())] or ["  none"]
     return "\n".join([*lines, "", str(program.key)])
