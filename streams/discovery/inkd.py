@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -69,10 +70,12 @@ class Carried:
     reported: Mined | None = None
     #: Of each rule, in which snapshots it bound when it was last counted.
     bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
+    #: What was told of them: with lift, whether they are refuted, instances.
+    shown: Sequence[Any] = ()
 
     def copy(self) -> Carried:
         """The same, which may go on by itself."""
-        return Carried(dict(self.rules), self.reported, dict(self.bits))
+        return Carried(dict(self.rules), self.reported, dict(self.bits), self.shown)
 
     def slide(
         self,

@@ -21,6 +21,7 @@ from streams.discovery.inkd import Carried
 from streams.discovery.intake import Intake, texts_of
 from streams.discovery.mining import Mined, Rule
 from streams.discovery.ontology import Ontology, expression_of
+from streams.discovery.report import Found
 from streams.discovery.settings import Settings, Tracked
 from streams.discovery.windows import Windows
 from streams.front.checkpoint import packed, unpacked
@@ -109,7 +110,8 @@ def _carried_json(carried: Carried) -> Any:
     ]
     reported = carried.reported or Mined()
     told = [[r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body] for r in reported.rules]
-    return {"rules": rules, "reported": told, "by_tbox": reported.by_tbox, "stopped": reported.stopped}
+    shown = [[found.lift, found.refuted, found.instances] for found in carried.shown]
+    return {"rules": rules, "reported": told, "shown": shown, "by_tbox": reported.by_tbox, "stopped": reported.stopped}
 
 
 def _carried_of(found: Mapping[str, Any]) -> Carried:
@@ -120,6 +122,10 @@ def _carried_of(found: Mapping[str, Any]) -> Carried:
         carried.bits[key] = tuple(np.frombuffer(bytes.fromhex(text), np.uint64) for text in bits)  # type: ignore[assignment]
     told = tuple(Rule(_tree(tree), *rest) for tree, *rest in found["reported"])
     carried.reported = Mined(told, found["by_tbox"], found["stopped"])
+    carried.shown = [
+        Found(rule, lift, refuted, [(index, binding) for index, binding in instances])
+        for rule, (lift, refuted, instances) in zip(told, found["shown"])
+    ]
     return carried
 
 

@@ -173,13 +173,15 @@ class Windows:
             found = scratch.mine_window(list(facts.values()), theory, limits)
             shown = [(rule, scratch.instances(rule, facts, settings.instances)) for rule in found.rules]
             return self._told(found, shown, window), found.by_tbox, found.stopped, None
-        acted = None
-        if settings.method == "exact":
-            found = mine(self.counter, theory, limits, len(window))
-        else:
-            found, acted = self._carry(window, gate)
-        shown = [(rule, self._instances(rule, window)) for rule in found.rules]
-        return self._told(found, shown, window), found.by_tbox, found.stopped, acted
+        exact = settings.method == "exact"
+        found, acted = (mine(self.counter, theory, limits, len(window)), None) if exact else self._carry(window, gate)
+        carried = self.carried.get(window[-1])
+        if carried is not None and acted is not None and not acted["acted"]:
+            return carried.shown, found.by_tbox, found.stopped, acted
+        told = self._told(found, [(rule, self._instances(rule, window)) for rule in found.rules], window)
+        if carried is not None:
+            carried.shown = told
+        return told, found.by_tbox, found.stopped, acted
 
     def _carry(self, window: range, gate: Gate | None) -> tuple[Mined, dict[str, Any] | None]:
         """A3, from what was carried to the window before; of a window that was reported already, again from there."""
