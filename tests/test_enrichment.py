@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,12 @@ from streams.enrichment import Enricher, open_enricher
 from streams.enrichment.key import Keys
 from streams.enrichment.knowledge import Knowledge, knowledge_of
 from streams.enrichment.statements import split
+from streams.enrichment.stream import EnrichedStream
+from streams.enrichment.window import WindowedStream
+from streams.front.arrivals import Arrivals
+from streams.front.lateness import Clock
+from streams.front.record import Record
+from streams.front.rejects import Rejects
 from tests import air_quality as air
 from tests.command_line import shiq
 
@@ -390,3 +400,62 @@ def test_a_window_is_enriched_as_a_whole(tmp_path: Path) -> None:
         ([4, 6], [4, 6], True),
     ]
     assert called.returncode == 0 and '"late"' in (tmp_path / "r").read_text()
+
+
+@pytest.mark.parametrize("width", [None, 3])
+def test_a_run_goes_on_from_its_state(width: int | None) -> None:
+    """Hits too are those of a run that was not stopped."""
+
+    def system(enricher: Enricher, rows: list[str]) -> Any:
+        plain = EnrichedStream(enricher, rows.extend, Rejects())
+        return plain if width is None else WindowedStream(plain, Arrivals(Clock(), plain.rejects), width, 2)
+
+    said = [[f"<urn:t#x> <{air.TYPE}> <urn:t#{'ABC'[n % 3]}> .", f"<urn:t#x{n}> <urn:t#r> <urn:t#x> ."] for n in range(30)]
+    records = [Record("e", n, json.dumps({"t": n, "triples": lines}).encode()) for n, lines in enumerate(said, 1)]
+    records[7] = Record("e", 8, b"no event")
+    with _events_of(ROLES) as enricher, _events_of(ROLES) as first, _events_of(ROLES) as second:
+        whole, rows = list[str](), list[str]()
+        undisturbed, stopped, gone_on = system(enricher, whole), system(first, rows), system(second, rows)
+        for record in records:
+            undisturbed.take(record)
+        expected = undisturbed.finish()
+        for record in records[:13]:
+            stopped.take(record)
+        stopped.flush()
+        gone_on.restore(stopped.state())
+        for record in records[13:]:
+            gone_on.take(record)
+        result = gone_on.finish()
+    counted = [name for name in expected.statistics if name not in ("seconds", "reasoner_calls")]
+    assert rows == whole and result.verdict is expected.verdict is Verdict.UNDETERMINED
+    assert {name: result.statistics[name] for name in counted} == {name: expected.statistics[name] for name in counted}
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_writes_each_row_once(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text(ROLES)
+    rng = random.Random("killed")
+    lines = []
+    for n in range(1_500):
+        triples = [f"<urn:t#x{n}> <{air.TYPE}> <urn:t#{rng.choice('ABC')}> .", f"<urn:t#x{n}> <urn:t#r> <urn:t#y{n % 3}> ."]
+        lines.append(json.dumps({"t": n, "triples": triples if n % 50 else ["broken"]}))
+    (tmp_path / "e").write_text("\n".join(lines) + "\n")
+
+    def command(folder: str) -> list[str]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        options = ["--checkpoint", f"{folder}/state", "--out", f"{folder}/out", "--reasoner", "own", "-q"]
+        return [sys.executable, "-m", "shiq", "stream", "enrich", "-t", "t.ofn", "-s", "e", *options]
+
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    whole = subprocess.run(command("whole"), cwd=tmp_path, env=here, check=False)
+    out = tmp_path / "killed" / "out"
+    for size in (1, 60_000):
+        with subprocess.Popen(command("killed"), cwd=tmp_path, env=here) as child:
+            while child.poll() is None and not (out.exists() and out.stat().st_size > size):
+                time.sleep(0.005)
+            child.kill()
+    ended = subprocess.run(command("killed"), cwd=tmp_path, env=here, check=False)
+    assert (whole.returncode, ended.returncode) == (3, 3)
+    rows = out.read_text().splitlines()
+    assert rows == (tmp_path / "whole" / "out").read_text().splitlines()
+    assert [json.loads(row)["line"] for row in rows] == list(range(1, 1_501))

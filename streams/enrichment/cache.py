@@ -66,6 +66,21 @@ class Entries(Cache[Key, Entry]):
                 self.bytes -= size_of(key, entry)
                 del self._values[key]
 
+    def state(self) -> list[Any]:
+        """Beside the entries, what `restore` takes, as JSON."""
+        return [self.keeps, self.evictions, "".join("01"[hit] for hit in self._recent)]
+
+    def restore(self, state: list[Any], entries: Iterable[tuple[Key, Entry]]) -> None:
+        """Goes on with what another had: ``entries`` in its order."""
+        self.forget()
+        self.keeps = True
+        for key, entry in entries:
+            self.keep(key, entry)
+        self.keeps, self.evictions, recent = state
+        self._recent.clear()
+        self._recent.extend(hit == "1" for hit in recent)
+        self._recent_hits = sum(self._recent)
+
     def __iter__(self) -> Iterator[tuple[Key, Entry]]:
         return iter(list(self._values.items()))
 

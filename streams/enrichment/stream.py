@@ -12,7 +12,6 @@ from typing import Any
 from shiq.errors import InputError
 from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
 from streams.enrichment.answers import Counts
-from streams.enrichment.cache import Entry
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
 from streams.enrichment.mapping.compiled import Number, parse_record
@@ -137,7 +136,15 @@ class EnrichedStream:
         enricher = self.enricher
         counts = vars(enricher.counts)
         known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
-        return json.dumps({"counts": counts, "rejects": self.rejects.state(), "entries": known, "head": self.head}).encode()
+        return json.dumps(
+            {
+                "counts": counts,
+                "rejects": self.rejects.state(),
+                "entries": known,
+                "head": self.head,
+                "cache": enricher.entries.state(),
+            }
+        ).encode()
 
     def restore(self, state: bytes) -> None:
         """Goes on from the `state` of another run."""
@@ -145,10 +152,8 @@ class EnrichedStream:
         self.enricher.counts = Counts(**held["counts"])
         self.rejects.restore(held["rejects"])
         self.head = held["head"]
-        self.enricher.entries.forget()
-        known: list[tuple[Any, Entry]] = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
-        for key, entry in known:
-            self.enricher.entries.keep(key, entry)
+        known = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
+        self.enricher.entries.restore(held["cache"], known)
 
     def finish(self) -> StreamEnrichment:
         """What came of it all. Raises: InputError where no line could be read."""
