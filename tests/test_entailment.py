@@ -192,7 +192,7 @@ def _horn_differences(seeds: range) -> Iterator[int]:
 
 
 def test_random_horn_events_as_by_denying_each_class() -> None:
-    assert not list(_horn_differences(range(12)))
+    assert not list(_horn_differences(range(6)))
 
 
 @pytest.mark.slow
@@ -203,7 +203,7 @@ def test_many_random_horn_events_as_by_denying_each_class() -> None:
 def test_the_comparison_of_horn_events_sees_planted_bugs(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = HornLabels.sent
     monkeypatch.setattr(HornLabels, "sent", lambda self, role, a, b: (sent(self, role, a, b)[0], b))
-    assert next(_horn_differences(range(20)), None) is not None
+    assert next(_horn_differences(range(12)), None) is not None
 
 
 def test_what_is_not_plain_is_answered_the_other_way() -> None:
@@ -233,7 +233,7 @@ def _outside_differences(seeds: range) -> Iterator[int]:
 
 @pytest.mark.jvm
 def test_random_events_of_owl_2_as_by_denying_each_class(warm_jvm: None) -> None:
-    assert not list(_outside_differences(range(10)))
+    assert not list(_outside_differences(range(6)))
 
 
 @pytest.mark.slow

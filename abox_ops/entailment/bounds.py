@@ -28,10 +28,12 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class AskedRole:
-    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it leads (`AskedVocabulary`)."""
+    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it leads (`AskedVocabulary`). If it is
+    not ``is_seen``, the edges of a model do not say where it may lead."""
 
     role: Role
     is_simple: bool
+    is_seen: bool
     ends: tuple[int, int]
 
 
@@ -131,7 +133,7 @@ class PairQuestions(Questions):
         for i, asked in enumerate(self._asked_roles):
             bit = 1 << self.tables.role(asked.role)
             for node, starts in at.items():
-                reached = self._led_to(node, bit, is_simple=asked.is_simple)
+                reached = self._led_to(node, bit, is_simple=asked.is_simple) if asked.is_seen else {*at}
                 self.candidates += [(i, a, b) for other in reached for a in starts for b in at.get(other, ())]
 
     def _led_to(self, node: int, bit: int, *, is_simple: bool) -> set[int]:

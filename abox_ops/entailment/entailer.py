@@ -8,6 +8,7 @@ from types import TracebackType
 from abox_ops.entailment.inside import InsideEntailer
 from abox_ops.entailment.modules import AskedVocabulary
 from abox_ops.entailment.outside import OutsideEntailer
+from abox_ops.entailment.plain import PlainReading
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.result import Entailment, undetermined
@@ -40,11 +41,15 @@ class Entailer:
         self.static = static
         self.reasoners = reasoners or Reasoners()
         self._horn: HornEntailer | None = None
-        #: For what SHIQ(D) can say; else there is none.
+        #: For what clauses can say; else there is none.
         self._inside: InsideEntailer | None = None
         if premises.is_inside and all(map(premises.says, self.classes or ())):
             self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
             self._horn = HornEntailer.of(premises, AskedVocabulary(self.classes, self.roles))
+        elif (reading := PlainReading.of(premises, AskedVocabulary(self.classes, self.roles))) is not None:
+            self._inside = InsideEntailer(
+                premises, self.classes, self.roles, static=static, reasoners=self.reasoners, reading=reading
+            )
         self._outside = OutsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
 
     def __enter__(self) -> Entailer:
@@ -64,7 +69,7 @@ class Entailer:
         event = self.premises.event(assertions)
         if self.premises.unread or event.unread:
             return undetermined((*self.premises.unread, *event.unread)[0])
-        if self._inside is not None and not event.outside:
+        if self._inside is not None and self._inside.takes(event):
             return self._inside.entailed(event, deadline)
         return self._outside.entailed(event, deadline)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
 from abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
+from abox_ops.entailment.plain import PlainReading
 from abox_ops.entailment.premises import EventAssertions, Premises, class_text, named_classes
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, Types, undetermined
@@ -28,7 +29,7 @@ class Found:
 
 
 class InsideEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D). (T, B) must be consistent."""
+    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a ``reading`` as such."""
 
     def __init__(
         self,
@@ -38,11 +39,16 @@ class InsideEntailer:
         *,
         static: bool,
         reasoners: Reasoners,
+        reading: PlainReading | None = None,
     ) -> None:
         self._premises = premises
         self._static = static
+        self._reading = reading
         self._asked = AskedVocabulary(classes, roles)
-        self._finder = ModuleFinder(premises, self._asked)
+        if reading is None:
+            self._finder = ModuleFinder(premises, self._asked)
+        else:
+            self._finder = ModuleFinder(reading.premises, AskedVocabulary((), ()))
         self._questions = ModuleQuestions(reasoners)
         self._reasoners = reasoners
         self._base: Answer | None = None
@@ -75,6 +81,10 @@ class InsideEntailer:
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
         return Entailment(Verdict.CONSISTENT, own, within, more, pairs - within - pairs_before)
 
+    def takes(self, event: EventAssertions) -> bool:
+        """Whether ``event`` is for this."""
+        return not event.outside and (self._reading is None or self._reading.event(event.inside) is not None)
+
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is; asked again where that was not decided."""
         if self._base is None or self._base.verdict is Verdict.UNDETERMINED:
@@ -99,6 +109,11 @@ class InsideEntailer:
     ) -> Found:
         """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I. Raises:
         Contradiction, OpenQuestion."""
+        if self._reading is not None:
+            said = self._reading.event(event.inside)
+            if said is None:
+                raise OpenQuestion("loops may arise that no clause sees")
+            event = EventAssertions(said)
         found = self._finder.of(event, individuals)
         if found.modules is None:
             raise Contradiction
@@ -109,7 +124,8 @@ class InsideEntailer:
         for individual, place in places.items():
             at.setdefault(place, []).append(individual)
         ends = [(Role(iri), self._asked.ends(iri)) for iri in self._roles]
-        roles = [AskedRole(r, found.clauses.roles.is_simple(r), (ids[a], ids[b])) for r, (a, b) in ends]
+        box, is_seen = found.clauses.roles, self._reading is None
+        roles = [AskedRole(r, box.is_simple(r), is_seen, (ids[a], ids[b])) for r, (a, b) in ends]
         types: dict[str, frozenset[str]] = {}
         held: dict[str, frozenset[str]] = {}
         pairs: set[RolePair] = set()

@@ -80,7 +80,7 @@ class ModuleFinder:
 
     def __init__(self, premises: Premises, asked: AskedVocabulary) -> None:
         self._premises = premises
-        self._axioms = (*premises.tbox.axioms, *asked.axioms)
+        self._axioms = tuple(dict.fromkeys((*premises.tbox.axioms, *asked.axioms)))
         self._given = (*premises.abox, owl.ClassAssertion(_MENTIONED, _NOBODY))
         self._times = 0
         self._theory = DataTheory()

@@ -1,0 +1,76 @@
+"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and loops as clauses")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.premises import Premises
+from shiq import model as owl
+from shiq.abox import abox_of
+from shiq.errors import UsageError
+from shiq.roles import role_of
+from simplify.chains import PlainTBox, is_readable, plain_tbox
+from simplify.loops import loop_name
+from simplify.paths import Irregular
+
+
+@dataclass(frozen=True, eq=False)
+class PlainReading:
+    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how."""
+
+    premises: Premises
+    tbox: PlainTBox
+    has_pairs: bool
+    has_same: bool
+
+    @classmethod
+    def of(cls, premises: Premises, asked: AskedVocabulary) -> PlainReading | None:
+        """None where something else is beyond SHIQ(D), or chains and loops cannot be read as clauses."""
+        axioms = (*premises.all_axioms, *asked.axioms)
+        if premises.unread or premises.assertions or premises.abox.complex or not all(map(is_readable, axioms)):
+            return None
+        try:
+            tbox = plain_tbox(axioms)
+        except (Irregular, UsageError):
+            return None
+        said = tuple(premises.abox)
+        loops, has_pairs = _loops(tbox, said)
+        found = cls(Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])), tbox, has_pairs, bool(premises.abox.same))
+        return found if found._are_loops_told(has_pairs, found.has_same) else None
+
+    def event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
+        """``assertions`` of SHIQ(D) beside this; None where they are not all plain, or loops may arise that nobody tells."""
+        for assertion in assertions:
+            match assertion:
+                case owl.ClassAssertion(owl.Class()) | owl.ObjectPropertyAssertion() | owl.DataPropertyAssertion():
+                    pass
+                case owl.SameIndividual() | owl.DifferentIndividuals():
+                    pass
+                case _:
+                    return None
+        loops, has_pairs = _loops(self.tbox, assertions)
+        has_same = self.has_same or any(isinstance(a, owl.SameIndividual) for a in assertions)
+        if not self._are_loops_told(has_pairs or self.has_pairs, has_same):
+            return None
+        return (*assertions, *loops)
+
+    def _are_loops_told(self, has_pairs: bool, has_same: bool) -> bool:
+        """Whether no pair of two individuals can turn out to be a loop that matters."""
+        return not (has_pairs and (has_same or self.tbox.has_bounds))
+
+
+def _loops(tbox: PlainTBox, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], bool]:
+    """What asserted loops tell; and whether there are pairs that equality would make loops that matter."""
+    told: dict[owl.Assertion, None] = {}
+    has_pairs = False
+    if tbox.asked_loops:
+        for assertion in assertions:
+            if isinstance(assertion, owl.ObjectPropertyAssertion):
+                above = {role.iri for role in tbox.loops.above(role_of(assertion.property).iri)} & tbox.asked_loops
+                if assertion.subject == assertion.object:
+                    told.update((owl.ClassAssertion(loop_name(iri), assertion.subject), None) for iri in sorted(above))
+                else:
+                    has_pairs = has_pairs or bool(above)
+    return list(told), has_pairs
