@@ -152,7 +152,7 @@ class MemoryKnowledgeBase:
     def _told(self) -> tuple[ElementGraph, dict[str, Label]]:
         graph = self._asserted.extended(self.simplified.clauses, ())
         space = LabelSpace(self.simplified.clauses)
-        return graph, told_labels(space, DataView(space, _theory(space.tbox)), graph)
+        return graph, told_labels(space, DataView(space), graph)
 
     @property
     def graph(self) -> ElementGraph:
@@ -244,7 +244,7 @@ class MemoryKnowledgeBase:
         if self._completions:
             return self._completions[0]
         space = LabelSpace(self.simplified.clauses)
-        means = Patching.of(space, DataView(space, _theory(space.tbox)))
+        means = Patching.of(space, DataView(space))
         told = OutsideCompletion.of_told(space, self.graph, self.labels)
         nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
         plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
@@ -265,7 +265,7 @@ class MemoryKnowledgeBase:
     def _insert_clausal(self, inserted: frozenset[Assertion], merged: Partition[str]) -> MemoryAddSet:
         """A_add under `clausal`: one patch onto N = told, in which every element is plain. ``merged``: merge classes."""
         space = LabelSpace(self.simplified.clauses)
-        means = Patching.of(space, DataView(space, _theory(space.tbox)))
+        means = Patching.of(space, DataView(space))
         outside = OutsideCompletion.of_told(space, self.graph, self.labels, merged)
         patch = self._new_patch(inserted, means, outside, all_plain=True)
         patch.close()
@@ -279,7 +279,7 @@ class MemoryKnowledgeBase:
         simplified, added = self._with(batch)
         if added:
             space = LabelSpace(simplified.clauses)
-            means = Patching.of(space, DataView(space, _theory(space.tbox)))
+            means = Patching.of(space, DataView(space))
             known = self.simplified.clauses.atom_ids
             absent = {name for x in added if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known}
             outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))

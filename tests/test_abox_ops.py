@@ -19,7 +19,6 @@ from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
 from abox_ops.published.outcome import Definition7, Outcome, Remedy, m_part, remedies, u_part
 from shiq.bits import bits
-from shiq.datatypes import DataTheory
 from shiq.functional import parse_functional
 from shiq.model import (
     XSD,
@@ -274,7 +273,7 @@ def test_modules_are_components_of_the_role_assertions() -> None:
 
 def test_renamed_modules_have_one_shape() -> None:
     space = simplified("SubClassOf(:A ObjectAllValuesFrom(:r :B))", "SubClassOf(:B DataSomeValuesFrom(:f xsd:integer))").clauses
-    shapes = Shapes(space, DataTheory(space.definitions, space.roles))
+    shapes = Shapes(space)
     r = Role(n("r"))
     labels = [(1, 0), (2, 0), (0, 1), (0, 0)]
     edges = [(0, r, 1), (1, r, 2), (2, r, 3), (3, r, 0)]
@@ -295,7 +294,7 @@ def test_renamed_modules_have_one_shape() -> None:
 
 def test_shapes_keep_literals_apart_that_the_tbox_tells_apart() -> None:
     space = simplified("DataPropertyRange(:f xsd:integer)").clauses
-    shapes = Shapes(space, DataTheory(space.definitions, space.roles))
+    shapes = Shapes(space)
 
     def shape(*values: tuple[str, str]) -> object:
         return shapes.shape(Module((0,), (0,), data=tuple((0, n("f"), Literal(v, XSD + t)) for v, t in values)))

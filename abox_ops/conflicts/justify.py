@@ -19,10 +19,10 @@ from shiq import model as owl
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.explanation.canonical import Row, canonical_rows, rows_of
 from shiq.explanation.parsed import line_of
 from shiq.explanation.proof import prove
+from shiq.model.axioms import READ_BY_FORM
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.protocol import Answer, Module
 from shiq.roles import role_box

@@ -18,9 +18,6 @@ from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.names import Names
 from shiq.columns.strings import STRING, are_strings
-from shiq.datatypes import DataTheory, IllTyped
-from shiq.datatypes.datatype_map import TYPES
-from shiq.datatypes.values import TEXT
 from shiq.roles import Role
 
 #: What no xsd:string holds: the characters outside XML 1.0.
@@ -34,8 +31,7 @@ class Calculus:
         self.tbox, self.names = tbox, names
         self.space = LabelSpace(tbox)
         self.table = LabelTable(self.space, list(labels))
-        self.theory = DataTheory(tbox.definitions, tbox.roles)
-        self.data = DataView(self.space, self.theory)
+        self.data = DataView(self.space)
         self.needs = Needs(self.space)
         self._roles: list[Role] = []
         self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
@@ -160,6 +156,8 @@ class Calculus:
         properties = self.names.data_properties.values
         values = list(literals)
         found = np.full(len(values), EMPTY_ID, np.int64)
+        if not values:
+            return found
         alike = self.alike(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
             found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], owl.Literal("text"))]))
@@ -183,7 +181,7 @@ class Calculus:
         for atom in self.tbox.atoms:
             if isinstance(atom, DataAtMost):
                 range_ = atom.range.operand if isinstance(atom.range, owl.DataComplementOf) else atom.range
-                if not isinstance(range_, owl.Datatype) or range_.iri not in _ALL_STRINGS | _NO_STRINGS:
+                if not isinstance(range_, owl.Datatype) or not _tells_all_strings_alike(range_.iri):
                     found.add(atom.property)
         return self.tbox.roles.data_below(found)
 
@@ -192,12 +190,18 @@ class Calculus:
         values = list(literals)
         found = ~are_strings(values)
         for i in np.flatnonzero(found).tolist():
-            found[i] = isinstance(self.theory.value(values[i]), IllTyped)
+            found[i] = self.data.theory.is_ill_typed(values[i])
         return found
 
 
-_ALL_STRINGS = {STRING, owl.RDFS + "Literal", owl.RDF + "PlainLiteral"}
-_NO_STRINGS = {iri for iri, known in TYPES.items() if known.space != TEXT}
+def _tells_all_strings_alike(datatype: str) -> bool:
+    """Whether a datatype has all strings, or none."""
+    # Loaded where a clause speaks of a data range.
+    from shiq.datatypes.datatype_map import TYPES
+    from shiq.datatypes.values import TEXT
+
+    has_all = datatype in (STRING, owl.RDFS + "Literal", owl.RDF + "PlainLiteral")
+    return has_all or (datatype in TYPES and TYPES[datatype].space != TEXT)
 
 
 def distinct_values(rows: Columns) -> tuple[Columns, Ints]:

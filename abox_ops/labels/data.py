@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
 from shiq.clause import DataAtLeast, DataAtMost
-from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Literal
+
+if TYPE_CHECKING:
+    from shiq.datatypes import DataTheory
 
 
 @dataclass
@@ -20,7 +24,6 @@ class DataView:
     """The data restrictions of one TBox, by property. ``negated``: properties of negative data assertions in A ∪ A⁺."""
 
     space: LabelSpace
-    theory: DataTheory
 
     def __post_init__(self) -> None:
         tbox = self.space.tbox
@@ -45,6 +48,13 @@ class DataView:
         self._refuted: dict[tuple[str, Literal], Label] = {}
         self._in_force: dict[tuple[int, Label], bool] = {}
 
+    @cached_property
+    def theory(self) -> DataTheory:
+        """What the datatypes say; loaded where a value is looked at."""
+        from shiq.datatypes import DataTheory
+
+        return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
+
     def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
         """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
         label = EMPTY
@@ -57,7 +67,7 @@ class DataView:
         return label
 
     def _refuted_by(self, property: str, literal: Literal) -> Label:
-        if isinstance(self.theory.value(literal), IllTyped):
+        if self.theory.is_ill_typed(literal):
             return self.space.clash
         negative = 0
         for i, atom in self._at_most.get(property, ()):
@@ -107,8 +117,7 @@ class DataView:
         for label, values in members:
             for p, v in values:
                 if p in below and self.theory.contains(atom.range, v) is not False:
-                    value = self.theory.value(v)
-                    distinct.add(v if isinstance(value, IllTyped) else value)
+                    distinct.add(v if self.theory.is_ill_typed(v) else self.theory.value(v))
             for g in below:
                 for i, need in self._at_least.get(g, ()):
                     if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from abox_ops.labels.calculus import LabelSpace
 from abox_ops.modules.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
-from shiq.datatypes import DataTheory
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
 
@@ -37,7 +36,7 @@ class Decider:
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """One answer per module, in order."""
-        _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox, DataTheory(tbox.definitions, tbox.roles)), {}))
+        _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox), {}))
         keys = _keys(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}

@@ -7,15 +7,18 @@ whatever the order; a poor order only costs a hit. Literals are replaced by what
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from shiq.cache import Cache
 from shiq.canonical import canonical_order, places
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
-from shiq.datatypes import DataTheory
 from shiq.model import Literal
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role
+
+if TYPE_CHECKING:
+    from shiq.datatypes import DataTheory
 
 Shape: TypeAlias = tuple[Hashable, ...]
 
@@ -28,10 +31,16 @@ ORDERED_NODES = 200
 class Shapes:
     """Shape keys of the modules over one clausal TBox."""
 
-    def __init__(self, tbox: ClausalTBox, theory: DataTheory) -> None:
-        self._theory = theory
+    def __init__(self, tbox: ClausalTBox) -> None:
+        self.tbox = tbox
         self._ranges = tuple(dict.fromkeys(a.range for a in tbox.atoms if isinstance(a, DataAtLeast | DataAtMost)))
         self._tokens: Cache[Literal, Hashable] = Cache(KEPT_LITERALS)
+
+    @cached_property
+    def _theory(self) -> DataTheory:
+        from shiq.datatypes import DataTheory
+
+        return DataTheory(self.tbox.definitions, self.tbox.roles)
 
     def shape(self, module: Module) -> Shape:
         """The key of ``module``."""

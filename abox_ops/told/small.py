@@ -25,7 +25,6 @@ from abox_ops.labels.data import DataView
 from abox_ops.told.reference import told_labels
 from shiq.abox import individuals_of
 from shiq.clause import Atom, ClausalTBox
-from shiq.datatypes import DataTheory
 from shiq.model import Assertion, TBox
 from shiq.roles import role_box
 from simplify import simplify
@@ -73,5 +72,5 @@ def told_fixpoint(tbox: TBox, assertions: Iterable[Assertion]) -> ToldFixpoint:
             graph.add(plain)
         graph.individuals.update(individuals_of(assertion))
     space = LabelSpace(clauses)
-    labels = told_labels(space, DataView(space, DataTheory(clauses.definitions, clauses.roles)), graph)
+    labels = told_labels(space, DataView(space), graph)
     return ToldFixpoint(clauses, {i: graph.elements.find(i) for i in sorted(graph.individuals)}, labels)

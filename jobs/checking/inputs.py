@@ -11,8 +11,6 @@ from jobs.checking.blank_nodes import told_by_label
 from jobs.checking.options import ASK, Options
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog, read_catalog
-from shiq.datatypes import DataTheory, IllTyped
-from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
 from shiq.model import (
@@ -21,6 +19,7 @@ from shiq.model import (
     NegativeDataPropertyAssertion,
     TBox,
 )
+from shiq.model.axioms import READ_BY_FORM
 from shiq.ntriples import assertion_lines
 from shiq.place import nothing_left, nowhere
 from shiq.rdf import read_assertions, read_ontology
@@ -166,14 +165,14 @@ def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]
 
 def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
     """``abox`` without its (negative) data assertions on literals that denote nothing, and a leftover for each."""
-    theory = DataTheory()
+    from shiq.datatypes import DataTheory
+
+    is_ill_typed = DataTheory().is_ill_typed
     aside: list[Assertion] = []
     rest: list[Assertion] = []
     for assertion in abox:
         match assertion:
-            case DataPropertyAssertion(_, _, literal) | NegativeDataPropertyAssertion(_, _, literal) if isinstance(
-                theory.value(literal), IllTyped
-            ):
+            case DataPropertyAssertion(_, _, literal) | NegativeDataPropertyAssertion(_, _, literal) if is_ill_typed(literal):
                 aside.append(assertion)
             case _:
                 rest.append(assertion)

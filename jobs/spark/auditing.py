@@ -13,7 +13,6 @@ from abox_ops.modules.audit import Audit, Disagreement
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
-from shiq.datatypes import DataTheory
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
 
@@ -33,7 +32,7 @@ def is_drawn(shape: Shape, share: float) -> bool:
 
 def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> DrawnShapes:
     """Those of ``decided`` that are among the ``share``, one for each shape."""
-    shapes = Shapes(tbox, DataTheory(tbox.definitions, tbox.roles))
+    shapes = Shapes(tbox)
     found = {shape: pair for pair in decided if is_drawn(shape := shapes.shape(pair[0]), share)} if share else {}
     return DrawnShapes(tbox, tuple(found.values()))
 

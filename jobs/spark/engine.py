@@ -32,7 +32,6 @@ from jobs.store import Store
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
-from shiq.datatypes import DataTheory
 from shiq.errors import OperationalError
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
@@ -358,8 +357,7 @@ class _Explaining:
             return
         from jobs.spark.kernel import shape_name
 
-        theory = DataTheory(found.tbox.definitions, found.tbox.roles)
-        _, shapes, answers = decider.known.setdefault(id(found.tbox), (found.tbox, Shapes(found.tbox, theory), {}))
+        _, shapes, answers = decider.known.setdefault(id(found.tbox), (found.tbox, Shapes(found.tbox), {}))
         for module in found.modules:
             shape = shapes.shape(module.module)
             if shape not in answers:

@@ -36,7 +36,6 @@ from jobs.spark.plan import Plan, knowledge_base
 from jobs.spark.rows import abox_of_rows
 from jobs.spark.worker import opened_store
 from shiq.columns.arrays import Ints, unique
-from shiq.datatypes import DataTheory
 from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
 
@@ -80,7 +79,7 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
     before = store.reads.rows
     ran = closed(rows, plan)
     add_set, changed, answers = ran.add_set, ran.changed, ran.answers
-    shapes = Shapes(add_set.tbox, DataTheory(add_set.tbox.definitions, add_set.tbox.roles))
+    shapes = Shapes(add_set.tbox)
     counts: Counter[str] = Counter()
     bodies: dict[str, bytes] = {}
     drawn: dict[str, bytes] = {}
@@ -123,7 +122,7 @@ def _answer_body(answer: Answer) -> bytes:
 def modules_of(rows: pa.Table, joint: int, plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(shape, individuals) for each module of a group; the shape of contradictory elements, which come first, is ""."""
     add_set = closed(rows, plan).add_set
-    shapes = Shapes(add_set.tbox, DataTheory(add_set.tbox.definitions, add_set.tbox.roles))
+    shapes = Shapes(add_set.tbox)
     yield from (("", members) for members in add_set.contradictory)
     for module in add_set.modules:
         yield shape_name(shapes.shape(module.module)), individuals(module)

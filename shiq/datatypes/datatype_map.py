@@ -71,6 +71,7 @@ from shiq.datatypes.values import (
     ValueSet,
     WholeOrNothing,
 )
+from shiq.model.axioms import BY_FORM
 
 BOUNDS: Final = frozenset(owl.XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
 LENGTHS: Final = frozenset(owl.XSD + f for f in ("length", "minLength", "maxLength"))
@@ -209,11 +210,6 @@ def shorten(iri: str) -> str:
 def is_known(datatype_iri: str) -> bool:
     """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's calendar types and durations."""
     return datatype_iri in KNOWN_FACETS or datatype_iri == LITERAL
-
-
-#: "Defined" where every unknown datatype is a value space of its own, whose values are its lexical forms.
-BY_FORM: Final = "urn:shiq:unknown-datatypes-by-form"
-READ_BY_FORM: Final = owl.DatatypeDefinition(owl.Datatype(BY_FORM), owl.TOP_DATATYPE)
 
 
 def denoted(literal: owl.Literal, definitions: Container[str]) -> DataValue | IllTyped:

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.datatypes.datatype_map import (
-    BY_FORM,
     KNOWN_FACETS,
     LITERAL,
     PARTS,
@@ -28,6 +27,7 @@ from shiq.datatypes.datatype_map import (
     shorten,
 )
 from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, ValueSet, WholeOrNothing
+from shiq.model.axioms import BY_FORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,10 @@ class DataTheory:
         """What ``literal`` denotes; an opaque value if its datatype is unknown."""
         return self._values.made(literal, lambda: denoted(literal, self.definitions))
 
+    def is_ill_typed(self, literal: Literal) -> bool:
+        """Whether ``literal`` denotes nothing."""
+        return isinstance(self.value(literal), IllTyped)
+
     def same(self, first: Literal, second: Literal) -> bool | None:
         """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0 floats do not).
 

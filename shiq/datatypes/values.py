@@ -25,7 +25,7 @@ BASE64: Final = "base64Binary"
 XML: Final = "XMLLiteral"
 DURATION: Final = "duration"
 OPAQUE: Final = "opaque"
-#: The space of an unknown datatype that is read by form (`shiq.datatypes.datatype_map.BY_FORM`) is this with its IRI.
+#: The space of an unknown datatype that is read by form (`shiq.model.axioms.BY_FORM`) is this with its IRI.
 FORMS_OF: Final = "forms of "
 
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from shiq.model.expressions import Class, ClassExpression, DataProperty, DataRange, Datatype, ObjectPropertyExpression
+from shiq.model.expressions import (
+    TOP_DATATYPE,
+    Class,
+    ClassExpression,
+    DataProperty,
+    DataRange,
+    Datatype,
+    ObjectPropertyExpression,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +139,11 @@ class FunctionalDataProperty:
 class DatatypeDefinition:
     datatype: Datatype
     range: DataRange
+
+
+#: "Defined" where every unknown datatype is a value space of its own, whose values are its lexical forms.
+BY_FORM: Final = "urn:shiq:unknown-datatypes-by-form"
+READ_BY_FORM: Final = DatatypeDefinition(Datatype(BY_FORM), TOP_DATATYPE)
 
 
 # Outside SHIQ(D): recognised, named, never interpreted.

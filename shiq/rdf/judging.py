@@ -16,7 +16,6 @@ import numpy as np
 from shiq.errors import InputError
 from shiq.model import Signature
 from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
-from shiq.rdf.ill_typed import take_ill_typed
 from shiq.rdf.left_out import one_by_one
 from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.rejects import MOST_SHOWN
@@ -107,6 +106,8 @@ def judge(parsed: ParsedRange, judging: Judging, report: Report, *, most_aside: 
     )
     report.leftovers, report.ledger = [*bulk.leftovers], bulk.ledger
     if judging.aside:
+        from shiq.rdf.ill_typed import take_ill_typed
+
         take_ill_typed(triples, bulk)
         shown = bulk.ill_typed[:most_aside]
         report.leftovers += [_ill_typed(triples, row) for row in shown]

@@ -16,8 +16,8 @@ from functools import partial
 from shiq.clause import ClausalTBox
 from shiq.clause_axioms import clause_axioms, module_assertions
 from shiq.datatypes import DataTheory
-from shiq.datatypes.datatype_map import READ_BY_FORM
 from shiq.model import Assertion, Axiom, DatatypeDefinition
+from shiq.model.axioms import READ_BY_FORM
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.meanings import speaks_for_all

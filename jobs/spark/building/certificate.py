@@ -40,7 +40,6 @@ from jobs.spark.reasoners import Asking
 from jobs.spark.worker import kept
 from jobs.store.numbering import spread
 from shiq.columns.arrays import Ints, distinct, unique
-from shiq.datatypes import DataTheory
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
@@ -313,7 +312,7 @@ def _modules(
     told.counts = Counts(index.calculus, graph)
     modules = LocalAddSet(index.calculus, index, graph.whole, roles, _kept(told, unique(seen))).modules
     tbox = index.calculus.tbox
-    shapes: Shapes = kept("shapes", indexed.rules.build, lambda: Shapes(tbox, DataTheory(tbox.definitions, tbox.roles)))
+    shapes: Shapes = kept("shapes", indexed.rules.build, lambda: Shapes(tbox))
     known: dict[str, _Shape] = {}
     labels: Counter[Label] = Counter()
     named: list[tuple[str, ...]] = []
