@@ -105,6 +105,9 @@ AXIOMS = (
     "TransitiveObjectProperty(:s)",
     "InverseObjectProperties(:r :q)",
     "DisjointClasses(:A :F)",
+    "ObjectPropertyRange(:r :E)",
+    "SubClassOf(:B ObjectAllValuesFrom(:q :C))",
+    "SubClassOf(ObjectSomeValuesFrom(:r :C) :C)",
 )
 _CLASSES, _ROLES, _PEOPLE = "ABCDEF", "rsq", "abcd"
 

@@ -48,6 +48,17 @@ def test_a_model_says_what_questions_say(seed: int) -> None:
         assert knowledge.by_model((*knowledge.static, *told)) == knowledge._asked((*knowledge.static, *told))
 
 
+def test_what_a_snapshot_brings_travels_along_static_roles() -> None:
+    chain = tbox(
+        "Prefix(:=<urn:>) Ontology(SubClassOf(ObjectSomeValuesFrom(:r :C) :C) SubClassOf(:C ObjectAllValuesFrom(:s :D)))"
+    )
+    static = said("r(a,b) r(b,c) r(c,d) s(a,e) s(e,f)")
+    knowledge = Knowledge(chain, tuple(static), [owl.Class("urn:C"), owl.Class("urn:D")], ["urn:r", "urn:s"])
+    expected = {(f"<urn:{name}>", f"<urn:{x}>") for name, x in ("Ca", "Cb", "Cc", "Cd", "De")}
+    assert knowledge.base is not None and knowledge.entailed(said("C(d)")) == expected
+    assert knowledge.by_model((*static, *said("C(d)"))) == expected | knowledge.base
+
+
 def test_what_is_not_horn_is_asked() -> None:
     city = tbox("Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))")
     knowledge = Knowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])

@@ -107,6 +107,20 @@ def test_all_ways_agree(start: int, tmp_path: Path) -> None:
     assert sum(check(seed, tmp_path) for seed in range(start, start + 8)) > 10
 
 
+def test_windows_of_several_words(tmp_path: Path) -> None:
+    """More than 64 snapshots, not a multiple: words that did not change are not counted again."""
+    dice = Random(7)
+    ontology, usual = ontology_of(0)[0], [ontology_of(seed)[1] for seed in range(6)]
+    pool = [told for stream in usual for told in stream.values()]
+    stream = {t: dice.choice(pool) for t in range(140)}
+    options = {**OPTIONS, "window": 130, "slide": 1, "min_support": 0.02, "min_confidence": 0.05}
+    exact, scratch = (
+        reports_of(RuleMiner(ontology, method=method, **options), stream, tmp_path) for method in ("exact", "scratch")
+    )
+    assert len(exact) == 11 and exact == scratch
+    assert any(report["rules"] for report in exact)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(100, 400, 50))
 def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
