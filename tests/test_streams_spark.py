@@ -132,6 +132,9 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
         return one[0]
 
     both(1)
+    # As if Spark had been killed when we had the last batch, and it had not yet.
+    last = max((checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
+    last.unlink()
     (folder / "3.jsonl").write_text("\n".join(lines[2 * third :]))
     whole = both(2)
     assert {leftover.kind for leftover in whole.leftovers} == {"late", "ahead", "malformed", "undeclared"}

@@ -7,13 +7,14 @@ rows; a batch that the checkpoint has is not written again. So each row is there
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -34,6 +35,8 @@ _LOOK = 1
 #: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed. Then the query is begun again,
 #: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most.
 _TOO_SLOW, _ATTEMPTS = "Python worker failed to connect back", 5
+#: How the last line of a traceback begins.
+_RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
 class Listener(Protocol):
@@ -79,11 +82,11 @@ class Query:
                         self._wait(self._start(system, folder, follow), follow)
                         break
                     except PySparkException as error:
-                        if _TOO_SLOW not in str(error) or attempt == _ATTEMPTS:
+                        if attempt == _ATTEMPTS or not any(_TOO_SLOW in said for said in _chain(error)):
                             raise
                 return self._finish(folder, system) if self.batch >= 0 else []
         except PySparkException as error:
-            raise self.failed or OperationalError(f"Spark: {_first_line(error)}", "Look at what Spark's log says.") from error
+            raise self.failed or OperationalError(f"Spark: {_reason(error)}", "Look at what Spark's log says.") from error
         finally:
             system.destroy()
 
@@ -120,11 +123,11 @@ class Query:
             query.stop()
 
     def _batch(self, frame: DataFrame, number: int) -> None:
-        """Hears one batch and saves, unless that was done before. To be called once for each: Spark would do it all again."""
-        if number <= self.batch:
-            return
+        """Hears one batch and saves, unless that was done before; Spark's states of it are to be committed in any case."""
         try:
             told, rows = _read(frame.toArrow())
+            if number <= self.batch:
+                return
             self.positions.update(told.positions)
             self.moment = told.moment
             self.listener.hear(told, rows)
@@ -164,7 +167,23 @@ def _read(table: Any) -> tuple[Told, list[Row]]:
     return told, rows
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if "Error:" in line or "Exception:" in line]
-    return (named or lines or [type(error).__name__])[-1][:300]
+def _chain(error: BaseException | None) -> Iterator[str]:
+    """What an error says, and what those say that Java had as its causes."""
+    while error is not None:
+        yield str(error)
+        error = getattr(error, "_cause", None)
+
+
+def _reason(error: BaseException) -> str:
+    """What was at the bottom of it, in a line."""
+    said = type(error).__name__
+    for message in _chain(error):
+        lines = [line.strip() for line in message.splitlines() if line.strip()]
+        said = _of_python(lines) or next(iter(lines), said)
+    return said[:300]
+
+
+def _of_python(lines: Sequence[str]) -> str:
+    """What a worker raised, of the traceback in the message."""
+    at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
+    return next((line for line in lines[at:] if _RAISED.match(line)), "")

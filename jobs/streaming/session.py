@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from pyspark.sql import SparkSession
 
@@ -17,7 +18,9 @@ from shiq.errors import OperationalError
 
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
-_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+_GROUP: Final = "org.apache.spark"
+#: What it needs of the same version: some versions are there without.
+_CONNECTOR, _TOKENS = "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
 _CENTRAL: Final = "https://repo1.maven.org/maven2"
 _PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SETTINGS: Final = {
@@ -68,18 +71,30 @@ def _connector() -> dict[str, str]:
         if missing is not None:
             raise OperationalError(f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them.")
         return {"spark.jars": ",".join(jars)}
-    return {"spark.jars.packages": f"{_PACKAGE}:{_connector_version()}"}
+    return {"spark.jars.packages": f"{_GROUP}:{_CONNECTOR}:{_connector_version()}"}
 
 
 def _connector_version() -> str:
-    """Spark's own, or the newest of its minor version that there is."""
+    """Spark's own, or the newest before it of its minor version that there is."""
     import pyspark
 
     own = pyspark.__version__
-    minor, (group, artifact) = own[: own.rindex(".") + 1], _PACKAGE.split(":")
+    minor, _, patch = own.rpartition(".")
+    for number in range(int(patch) if patch.isdigit() else 0, -1, -1):
+        try:
+            if all(_is_there(artifact, f"{minor}.{number}") for artifact in (_CONNECTOR, _TOKENS)):
+                return f"{minor}.{number}"
+        except OSError:
+            break  # Ivy may have it, or know of another repository
+    return own
+
+
+def _is_there(artifact: str, version: str) -> bool:
+    address = f"{_CENTRAL}/{_GROUP.replace('.', '/')}/{artifact}/{version}/{artifact}-{version}.jar"
     try:
-        with urlopen(f"{_CENTRAL}/{group.replace('.', '/')}/{artifact}/maven-metadata.xml", timeout=10) as answer:
-            found = set(re.findall(rf"<version>({re.escape(minor)}\d+)</version>", answer.read().decode()))
-    except OSError:
-        return own  # Ivy may have it, or know of another repository
-    return own if own in found or not found else max(found, key=lambda version: int(version.rpartition(".")[2]))
+        with urlopen(Request(address, method="HEAD"), timeout=10):
+            return True
+    except HTTPError as error:
+        if error.code != HTTPStatus.NOT_FOUND:
+            raise
+        return False
