@@ -134,7 +134,8 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
     both(1)
     # As if Spark had been killed when we had the last batch, and it had not yet.
     last = max((checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
-    last.unlink()
+    for file in (last, last.with_name(f".{last.name}.crc")):
+        file.unlink()
     (folder / "3.jsonl").write_text("\n".join(lines[2 * third :]))
     whole = both(2)
     assert {leftover.kind for leftover in whole.leftovers} == {"late", "ahead", "malformed", "undeclared"}

@@ -34,7 +34,7 @@ from streams.front.run import Run
 _LOOK = 1
 #: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed. Then the query is begun again,
 #: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most.
-_TOO_SLOW, _ATTEMPTS = "Python worker failed to connect back", 5
+_TOO_SLOW, _ATTEMPTS = "to connect back", 5
 #: How the last line of a traceback begins.
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
