@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from abox_ops.entailment import Entailment
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entry
-from streams.enrichment.key import Keyed
+from streams.enrichment.positions import Keyed
 from streams.enrichment.reading import shown
 from streams.enrichment.statements import TYPE, individual, token
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from shiq.cache import Cache, Policy
 from shiq.verdict import Verdict
-from streams.enrichment.key import Key
+from streams.enrichment.positions import Key
 
 #: Where of so many events in a row fewer than the share are hits, nothing more is kept.
 LOOKED_AT: Final = 1_000

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq import model as owl
-from streams.enrichment.key import Counted, Keyed, Keys
+from streams.enrichment.key import Counted, Keys
 from streams.enrichment.mapping.compiled import Number, Program, natural, term_of, text_of
-from streams.enrichment.mapping.reader import Join, Path_, TermMap, TriplesMap
+from streams.enrichment.mapping.model import Join, Path_, TermMap, TriplesMap
+from streams.enrichment.positions import Keyed
 from streams.enrichment.statements import TYPE, Statement
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.

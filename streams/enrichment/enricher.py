@@ -1,18 +1,9 @@
-"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly, reasoned once a structure.
-
->>> from shiq import model as owl
->>> tbox = owl.TBox((owl.SubClassOf(owl.Class("urn:Cat"), owl.Class("urn:Animal")),), owl.Signature(frozenset(["urn:Cat"])))
->>> with open_enricher(tbox, None, reasoner="own") as enricher:
-...     events = ([f"<urn:{name}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> ."] for name in ("tom", "kit"))
-...     [(found.hit, sorted(found.types["urn:" + name])) for name, found in zip(("tom", "kit"), map(enricher.enrich, events))]
-[(False, ['urn:Animal', 'urn:Cat']), (True, ['urn:Animal', 'urn:Cat'])]
-"""
+"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly, reasoned once a structure."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -24,10 +15,10 @@ from streams.enrichment.answers import Counts, Enriched, entry_of
 from streams.enrichment.cache import Entries, Entry
 from streams.enrichment.direct import Direct
 from streams.enrichment.entries import EntriesFile
-from streams.enrichment.key import IllTypedError, Keyed, Keys
-from streams.enrichment.knowledge import Knowledge, knowledge_of
-from streams.enrichment.mapping.compiled import MissingValueError, Program, compiled
-from streams.enrichment.policies import capacity_of, policy_named
+from streams.enrichment.key import IllTypedError, Keys
+from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.mapping.compiled import MissingValueError, Program
+from streams.enrichment.positions import Keyed
 from streams.enrichment.reading import lines_of, read, together
 from streams.enrichment.realize import Realizer
 from streams.enrichment.statements import OddError, Statement, assertions_of, split
@@ -192,7 +183,7 @@ class Enricher:
             self.direct = None if self.program is None else Direct(self.program, self.keys)
             self.entries.forget()
             if self.file is not None:
-                self.file.begin_anew(_made_by(self.knowledge, self.realizer))
+                self.file.begin_anew(made_by(self.knowledge, self.realizer))
 
     @property
     def notes(self) -> list[str]:
@@ -233,46 +224,6 @@ def _lines(statements: Iterable[Statement]) -> list[str]:
     return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
 
 
-def _made_by(knowledge: Knowledge, realizer: Realizer) -> str:
+def made_by(knowledge: Knowledge, realizer: Realizer) -> str:
     """What entries rest on."""
     return f"{knowledge.digest} {realizer.static}"
-
-
-def open_enricher(
-    tbox: object,
-    static: object = None,
-    *,
-    policy: str = "lru",
-    capacity: int | str | None = 100_000,
-    mapping: str | Path | None = None,
-    stream: str | None = None,
-    entries: str | Path | None = None,
-    static_types: bool = False,
-    reasoner: str = "auto",
-    allow: Iterable[str] = (),
-    timeout: float | None = 60.0,
-    heap: str = "1g",
-    catalog: str | None = None,
-) -> Enricher:
-    """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be enriched.
-
-    ``policy``: which entry goes where ``capacity`` (None: no bound) are kept; ``entries``: a file of them, which the next one
-    over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not mention, too.
-    ``mapping``: RML for raw records, of whose sources ``stream`` is the stream's, and the others are read once, into B.
-    ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T
-    and B contradict each other, UsageError.
-    """
-    kept = Entries(capacity_of(capacity), policy_named(policy))
-    knowledge = knowledge_of(tbox, static, allow, catalog)
-    program = None
-    if mapping is not None:
-        program, lines = compiled(mapping, stream, lenient="missing-value" in knowledge.allow)
-        knowledge = knowledge.with_lines(lines)
-    realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
-    try:
-        realizer.refuse_contradiction()
-    except BaseException:
-        realizer.close()
-        raise
-    file = None if entries is None else EntriesFile(Path(entries), _made_by(knowledge, realizer))
-    return Enricher(knowledge, realizer, kept, file, program)

@@ -16,7 +16,7 @@ import shiq
 from jobs.files import naming
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entry
-from streams.enrichment.key import Key
+from streams.enrichment.positions import Key
 
 #: Of what is in the file, and of how keys are made.
 SCHEMA: Final = 1

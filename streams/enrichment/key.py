@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from shiq import model as owl
-from shiq.canonical import canonical_order, places, renumbered
 from shiq.datatypes.values import DataValue
 from shiq.ntriples import literal as literal_text
 from streams.enrichment.expressions import named_in, statement
 from streams.enrichment.knowledge import Knowledge, is_simple
+from streams.enrichment.positions import Key, Keyed, ordered
 from streams.enrichment.regions import Regions
 from streams.enrichment.statements import (
     Kind,
@@ -30,12 +30,6 @@ from streams.enrichment.statements import (
     token,
 )
 
-#: What is said of each node by position, the links between positions, what is said of K.
-Key: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[Any, ...], tuple[str, ...]]
-
-#: Nodes that nothing but their links tells apart, and nodes altogether: with more of them no key is sought.
-MOST_TIED: Final = 100
-MOST_NODES: Final = 2_000
 #: Pairs of predicate and object that are remembered.
 _KEPT: Final = 200_000
 _OF_VALUES = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
@@ -43,14 +37,6 @@ _OF_VALUES = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 class IllTypedError(ValueError):
     """A literal that denotes nothing: the event contradicts."""
-
-
-class Keyed(NamedTuple):
-    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are at each position: a token, or a
-    value, which has none."""
-
-    key: Key | None
-    order: Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +162,7 @@ class _Table:
         if silent:
             mentioned = {word for atom in (*of_fixed, *(a for said in nodes.values() for a in said)) for word in atom.split(" ")}
             of_fixed += [f"{name} " for name in silent if name not in mentioned]
-        return _ordered(nodes, edges, tuple(sorted(set(of_fixed))))
+        return ordered(nodes, edges, tuple(sorted(set(of_fixed))))
 
     def _begin(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
         """The list for what is said of ``name``, a new node. Raises: OddError."""
@@ -261,23 +247,3 @@ class _Table:
             edges.append((predicate, subject, target))
             if kind is Kind.EQUALITY:
                 edges.append((predicate, target, subject))
-
-
-def _ordered(nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]) -> Keyed:
-    """The nodes in canonical order, and the key by it."""
-    names = list(nodes)
-    colours = [tuple(sorted(set(said).difference(("",)))) for said in nodes.values()]
-    if len(names) < 2:
-        loops = tuple(sorted({(label, 0, 0) for label, _, _ in edges})) if edges else ()
-        return Keyed((tuple(colours), loops, of_fixed), names)
-    number = {name: i for i, name in enumerate(names)}
-    arcs = sorted({(label, number[a], number[b]) for label, a, b in edges})
-    tied = len(names) - len(set(colours))
-    if not tied:
-        order = sorted(range(len(names)), key=colours.__getitem__)
-    elif tied > MOST_TIED or len(names) > MOST_NODES:
-        return Keyed(None, names)
-    else:
-        order = canonical_order(colours, arcs)
-    key = tuple(colours[i] for i in order), renumbered(arcs, places(order)), of_fixed
-    return Keyed(key, [names[i] for i in order])

@@ -17,7 +17,8 @@ from urllib.parse import quote
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
 from shiq.ntriples import literal as literal_text
-from streams.enrichment.mapping.reader import Join, LogicalSource, Path_, TermMap, TriplesMap, path_of, read_mapping
+from streams.enrichment.mapping.model import Join, LogicalSource, Path_, TermMap, TriplesMap
+from streams.enrichment.mapping.reader import path_of, read_mapping
 from streams.enrichment.statements import TYPE, Statement, is_resource
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")

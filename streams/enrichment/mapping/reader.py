@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from shiq import model as owl
 from shiq.errors import InputError
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.load import load
+from streams.enrichment.mapping.model import Join, LogicalSource, Path_, TermMap, TriplesMap
 
 _SPACES: Final = (
     "http://www.w3.org/ns/r2rml#",
@@ -37,51 +37,6 @@ _KNOWN: Final[Mapping[str, frozenset[str]]] = {
 }
 _FORMULATIONS: Final = {"JSONPath": "json", "CSV": "csv", "SQL2008Query": "sql", "SQL2008Table": "sql"}
 _STEP: Final = re.compile(r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?")
-
-#: A path into a record: names, places, and None for all members.
-Path_ = tuple[str | int | None, ...]
-
-
-@dataclass(frozen=True)
-class LogicalSource:
-    """``name``: a path, or the name of the stream; ``query``: of a database."""
-
-    name: str
-    form: str
-    iterator: Path_ = ()
-    query: str = ""
-    folder: Path = Path()
-
-
-@dataclass(frozen=True)
-class TermMap:
-    """``parts``: texts and references in turn, beginning with a text; a reference is a path. ``constant``: a token, "" where
-    the term is made of ``parts``. ``is_natural``: a value without a datatype has that of its JSON."""
-
-    kind: str
-    parts: tuple[str | Path_, ...] = ()
-    constant: str = ""
-    datatype: str = ""
-    language: str = ""
-    is_natural: bool = False
-
-
-@dataclass(frozen=True)
-class Join:
-    """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a path of the child, a
-    reference of the parent."""
-
-    parent: str
-    conditions: tuple[tuple[Path_, str], ...]
-
-
-@dataclass(frozen=True)
-class TriplesMap:
-    name: str
-    source: LogicalSource
-    subject: TermMap
-    classes: tuple[str, ...]
-    said: tuple[tuple[TermMap, TermMap | Join], ...]
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
