@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import socketserver
 import threading
@@ -349,6 +350,20 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
         _summed(tmp_path, ["a.jsonl", "b.jsonl"])
     with pytest.raises(UsageError, match="given twice"):
         Input([open_source(str(tmp_path / "b.jsonl"))] * 2)
+    (tmp_path / "in").mkdir()
+    kept = (tmp_path / "b.jsonl").read_bytes()
+    for source, targets in (
+        ("b.jsonl", {"out": "b.jsonl"}),
+        ("b.jsonl", {"rejects": "in/../b.jsonl"}),
+        ("in", {"out": "in/rows.jsonl"}),
+        ("b.jsonl", {"out": "c.jsonl", "rejects": "c.jsonl"}),
+    ):
+        places = {name: str(tmp_path / target) for name, target in targets.items()}
+        with pytest.raises(UsageError, match=r"the source is there|are both"):
+            started([open_source(str(tmp_path / source))], places).__enter__()
+    assert (tmp_path / "b.jsonl").read_bytes() == kept
+    with started([], {"out": "-", "verdicts": "-", "rejects": os.devnull, "accepted": os.devnull}):
+        pass
     with pytest.raises(UsageError, match="Parquet"), started([], {"out": "x.parquet"}, tmp_path / "other"):
         pass
 

@@ -277,7 +277,8 @@ def test_command_plan(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     told = json.loads((tmp_path / "p.json").read_text())
     assert (told["closure"], told["lanes"], told["groups"]) == (2, 1, [[[T + "Person", T + "Publication"]]])
     assert [bolt["conjunctions"] for bolt in told["bolts"]] == [0, 1]
-    assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "7") == 2
+    assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "0,7") == 2
+    assert "0,7 is no cut of 1 group" in capsys.readouterr().err
 
 
 def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,6 +297,8 @@ def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert ran(*common, "--source", lines(tmp_path / "g.jsonl"), "-q") == 0
     assert ran(*common, "--source", lines(tmp_path / "h.jsonl", "no event"), "-q") == 4
     assert ran(*common, "--source", str(tmp_path / "missing"), "-q") == 4
+    assert ran(*common, "--source", source, "--from", "10") == 2
+    assert "begins at 10 and ends at 9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("strategy", ["mask", "ntm", "ltm"])

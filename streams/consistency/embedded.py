@@ -64,6 +64,12 @@ class Asked:
     allow: Collection[str] = ()
     follow: bool = False
 
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise UsageError(
+                f"the stream begins at {self.start} and ends at {self.end}", "Give a later end, or an earlier start."
+            )
+
 
 def watch_run(
     run: Run,

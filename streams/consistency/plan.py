@@ -231,5 +231,6 @@ def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> 
 def _checked(cut: Cut | str, groups: int) -> Cut:
     places = cut if not isinstance(cut, str) else ()
     if isinstance(cut, str) or list(places) != sorted(places) or any(not 0 <= place <= groups for place in places):
-        raise UsageError(f"{cut!r} is no cut of {count(groups, 'group')}", f"Give ascending numbers from 0 to {groups}, or auto.")
+        said = cut if isinstance(cut, str) else ",".join(map(str, cut))
+        raise UsageError(f"{said} is no cut of {count(groups, 'group')}", f"Give ascending numbers from 0 to {groups}, or auto.")
     return tuple(places)

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from jobs.files import is_device
 from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
 from streams.front.input import Input
@@ -120,10 +121,11 @@ def started(
     UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
+    _check_places([source.name for source in sources], wanted)
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
-            _check(wanted)
+            _check_kept(wanted)
             names = {"source": ", ".join(source.name for source in sources), "outputs": ", ".join(sorted(wanted))}
             kept = stack.enter_context(checkpointing(Path(checkpoint), {**(settings or {}), **names}))
             saved = kept.load()
@@ -134,7 +136,22 @@ def started(
         yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved)
 
 
-def _check(targets: Mapping[str, str]) -> None:
+def _check_places(sources: Sequence[str], targets: Mapping[str, str]) -> None:
+    """No output may be in the place of a source, or of another output: it would be lost, or read as what was to be judged."""
+    read, taken = {_place(name) for name in sources}, dict[Any, str]()
+    for name, target in targets.items():
+        place = _place(target)
+        if isinstance(place, Path) and (place in read or (place.parent in read and not place.name.startswith((".", "_")))):
+            raise UsageError(f"--{name} {target}: the source is there", "Name a file elsewhere.")
+        if target != "-" and not is_device(Path(target)) and taken.setdefault(place, name) != name:
+            raise UsageError(f"--{name} and --{taken[place]} are both {target}", "Give each a file of its own.")
+
+
+def _place(name: str) -> Path | str:
+    return name if name == "-" or "://" in name else Path(name).resolve()
+
+
+def _check_kept(targets: Mapping[str, str]) -> None:
     for name, target in targets.items():
         if target.endswith(".parquet"):
             raise UsageError(
