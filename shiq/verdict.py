@@ -59,6 +59,7 @@ KINDS: dict[str, str] = {
     "hub": "an individual with very many role assertions that a check has to look at",
     "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
     "missing-value": "a record of a stream that lacks a value which its mapping refers to; allowed, it makes no triple there",
+    "undecided": "what no reasoner decided about a snapshot of a stream, or about a rule in it: it is in no count",
     "late": "an event of a stream that came behind the watermark: what it would have changed was told already",
     "ahead": "an event of a stream that is further ahead than --max-ahead: taken for true, it would close every window",
 }

@@ -145,6 +145,63 @@ def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path)
     assert windows_of(tmp_path, *call[:-1], tmp_path / "rules.lp")[0] == 0
 
 
+# --- what is undecided ------------------------------------------------------------------------------
+
+OPAQUE = T.replace(
+    "Ontology(",
+    """Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology(FunctionalDataProperty(:p)
+    SubClassOf(:Event DataSomeValuesFrom(:p xsd:string))""",
+)
+
+
+def with_opaque(folder: Path, stream: dict[int, str], t: int, *values: str) -> list[str]:
+    """A stream, and at ``t`` values of a datatype that nothing defines."""
+    call = [*written(folder, stream, OPAQUE), "--max-atoms", "1", "--min-support", ".5", "--min-confidence", ".6"]
+    triples = [f'<urn:a> <urn:p> "{value}"^^<urn:odd> .' for value in values]
+    with (folder / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"t": t, "triples": triples}) + "\n")
+    return call
+
+
+@pytest.mark.parametrize("method", ["exact", "scratch", "inkd"])
+def test_an_undecided_snapshot_is_left_out_and_named(tmp_path: Path, method: str) -> None:
+    """Two opaque values of a functional property: whether they are one is not known."""
+    call = with_opaque(tmp_path, {0: "Jam(a) Stop(a)", 1: "Jam(b)", 2: "Jam(a) Stop(a)"}, 1, "x", "y")
+    code, (window,) = windows_of(tmp_path, *call, "--window", 3, "--method", method)
+    (leftover,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["leftovers"]
+    assert code == 3 and window["undecided"] == [1] and window["inconsistent"] == []
+    assert leftover["kind"] == "undecided" and "snapshot 1 is left out" in leftover["message"]
+    counts = {(r["body"][0][0], r["head"][0][0]): (r["support"], r["body_support"]) for r in window["rules"]}
+    assert counts["<urn:Jam>", "<urn:Stop>"] == (2, 2) and window["rarity"]["by_count"] == {"2": 3}
+
+
+def test_an_undecided_snapshot_is_known_to_the_library_and_a_checkpoint(tmp_path: Path) -> None:
+    call = with_opaque(tmp_path, {0: "Jam(a)", 2: "Jam(a)"}, 1, "x", "y")
+    more = ("--window", 2, "--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "rows.jsonl", "--json", "-")
+    for _ in range(2):
+        assert shiq(*call, *more).returncode == 3
+    (tmp_path / "one.nt").write_text('<urn:a> <urn:p> "x"^^<urn:odd> .\n<urn:a> <urn:p> "y"^^<urn:odd> .\n', encoding="utf-8")
+    miner, decided = (RuleMiner(tbox(OPAQUE), window=2) for _ in range(2))
+    miner.partial_fit(0, [tmp_path / "one.nt"])
+    decided.partial_fit(1, [])
+    for one in (miner, miner.merge(decided)):
+        report = one.windows.report(1)
+        assert report.undecided == (0,) and report.inconsistent == ()
+    miner.partial_fit(1, [])
+    assert "snapshot 0 is left out" in " ".join(leftover.message for leftover in miner.leftovers)
+
+
+def test_a_rule_whose_refutation_is_undecided_is_not_exported(tmp_path: Path) -> None:
+    """An event has a text for p; whether the opaque value is one is not known."""
+    call = with_opaque(tmp_path, {0: "Jam(a) Event(a)", 1: "Jam(a) Event(a)", 2: "Jam(a)"}, 2, "x")
+    code, (window,) = windows_of(tmp_path, *call, "--window", 3, "--export", tmp_path / "rules.ofn")
+    refuted = {(r["body"][0][0], r["head"][0][0]): r["refuted"] for r in window["rules"]}
+    assert code == 3 and refuted["<urn:Jam>", "<urn:Event>"] is None and refuted["<urn:Event>", "<urn:Jam>"] == 0
+    axioms = parse_functional((tmp_path / "rules.ofn").read_text(encoding="utf-8"), "rules.ofn", "r").tbox.axioms
+    event, jam = owl.Class("urn:Event"), owl.Class("urn:Jam")
+    assert owl.SubClassOf(event, jam) in axioms and owl.SubClassOf(jam, event) not in axioms
+
+
 # --- the approximating method -----------------------------------------------------------------------
 
 INKD: dict[str, Any] = {"window": 4, "slide": 2, "min_support": 0.5, "min_confidence": 0.5, "max_atoms": 2, "max_variables": 2}

@@ -19,7 +19,7 @@ from shiq.functional.writer import axiom_text
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.roles import Role
-from shiq.verdict import Verdict
+from shiq.verdict import Leftover, Verdict
 from simplify import simplify
 from streams.discovery.atomsets import Atom, Atoms, iri, term
 from streams.discovery.horn import Left, module_of
@@ -29,14 +29,23 @@ _NAMED = "urn:discovery:v"
 _STEPS = 50_000
 
 
+class Undecided(OperationalError):
+    """That it is not known what something entails; where T ∪ A is no part of it, it is left out and named."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"what is entailed is not known: {reason}", "Make the TBox simpler.")
+        self.reason = reason
+
+
 @dataclass
 class Knowledge:
-    """T and A, and V as ``classes``; ``roles``: those that bind."""
+    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left out, and why."""
 
     tbox: owl.TBox
     static: Sequence[owl.Assertion]
     classes: Sequence[owl.ClassExpression]
     roles: Sequence[str]
+    undecided: dict[str, str] = field(default_factory=dict)
     _names_of: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _above: dict[str, list[tuple[str, bool]]] = field(default_factory=dict)
 
@@ -45,9 +54,13 @@ class Knowledge:
         """V by text."""
         return {axiom_text(c): c for c in self.classes}
 
+    def leftovers(self) -> list[Leftover]:
+        """What was left out since it is undecided."""
+        return [Leftover("undecided", f"{what}: {reason}") for what, reason in self.undecided.items()]
+
     @cached_property
     def base(self) -> frozenset[Atom] | None:
-        """What T ∪ A entails; None if it is inconsistent."""
+        """What T ∪ A entails; None if it is inconsistent. Raises: Undecided."""
         try:
             calculus, labels = self._labels
             return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
@@ -57,7 +70,7 @@ class Knowledge:
             return self.by_model(self.static)
 
     def entailed(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
-        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent."""
+        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises: Undecided."""
         base = self.base
         if base is None:
             return None
@@ -83,7 +96,11 @@ class Knowledge:
         except Clash:
             return frozenset()
         except NotHorn:
-            return self.by_model(told) or frozenset()
+            try:
+                return self.by_model(told) or frozenset()
+            except Undecided as undecided:
+                self.undecided["what the TBox makes of a body"] = undecided.reason
+                return frozenset()
         return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
 
     def assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
@@ -96,7 +113,7 @@ class Knowledge:
         ]
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
-        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more."""
+        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises: Undecided."""
         told = (*assertions, *self.assertions(atoms))
         try:
             calculus, static = self._labels
@@ -225,7 +242,7 @@ class Knowledge:
         with Entailer(Premises.of(self.tbox.axioms), list(self.classes), list(self.roles)) as entailer:
             found = entailer.entailed(assertions)
         if found.verdict is Verdict.UNDETERMINED:
-            raise OperationalError(f"what is entailed is not known: {found.reason}", "Make the TBox simpler.")
+            raise Undecided(found.reason)
         if found.verdict is Verdict.INCONSISTENT:
             return None
         named = {c.iri: f"<{c.iri}>" for c in self.classes if isinstance(c, owl.Class)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shiq import model as owl
 from shiq.functional import axiom_text
 from streams.discovery.atomsets import Tree, atoms_of, iri, text_of
-from streams.discovery.entailing import Knowledge
+from streams.discovery.entailing import Knowledge, Undecided
 from streams.discovery.report import Found, Report
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str
     those that were left out for that."""
     if report is None:
         return [], []
-    rules = [each for each in report.found if isinstance(each, Found) and not each.rule_is_refuted]
+    rules = [each for each in report.found if isinstance(each, Found) and each.refuted == 0]
     windows, knowledge = miner.windows, miner.windows.knowledge
     left_out: list[str] = []
     snapshots = [
@@ -49,7 +49,10 @@ def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str
 
     def holds(some: Sequence[Found]) -> bool:
         together = knowledge.with_axioms([axiom_of(each, knowledge) for each in some])
-        return together.is_consistent((), ()) and all(together.is_consistent(told, ()) for told in snapshots)
+        try:
+            return together.is_consistent((), ()) and all(together.is_consistent(told, ()) for told in snapshots)
+        except Undecided:
+            return False
 
     while rules and not holds(rules):
         # The rules are in order of strength: the strongest that hold together stay.

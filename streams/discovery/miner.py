@@ -99,7 +99,9 @@ class RuleMiner:
             end = self.windows.last_end()
         else:
             end = index if self.windows.is_end(index) else None
-        return None if end is None else self.windows.report(end)
+        report = None if end is None else self.windows.report(end)
+        self.leftovers += [found for found in self.windows.knowledge.leftovers() if found not in self.leftovers]
+        return report
 
     def merge(self, other: RuleMiner) -> RuleMiner:
         """A miner over the snapshots of both, which have none in common, as if it had seen them all."""

@@ -4,38 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from streams.discovery.atomsets import Atom
+from streams.discovery.atomsets import ROOT, Atom, Facts, atoms_of, bindings
+from streams.discovery.entailing import Undecided
 from streams.discovery.mining import Rule
+from streams.discovery.snapshots import Snapshots
 
-#: Whether T ∪ A and a snapshot are consistent with some atoms more.
+#: Whether T ∪ A and a snapshot are consistent with some atoms more; raises Undecided.
 Consistent = Callable[[Sequence[Atom]], bool]
 
 
-def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Callable[[Rule], Iterable[str]], Consistent]]) -> list[int]:
+def refuted_in(
+    rules: Sequence[Rule], snapshots: Snapshots, facts_of: Callable[[int], Facts], window: Iterable[int]
+) -> list[int | None]:
+    """How many snapshots of a window refute each of ``rules``; ``facts_of``: what a consistent one entails. What is undecided is
+    named among the leftovers."""
+    knowledge = snapshots.knowledge
+
+    def members(index: int) -> Callable[[Rule], Iterable[str]]:
+        facts = facts_of(index)
+        return lambda rule: sorted({binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head))
+
+    def consistent(index: int) -> Consistent:
+        told = snapshots.told.get(index, ())
+
+        def ask(atoms: Sequence[Atom]) -> bool:
+            try:
+                return knowledge.is_consistent(told, atoms)
+            except Undecided as undecided:
+                if len(atoms) == 1:
+                    knowledge.undecided[f"whether snapshot {index} contradicts some rules is open"] = undecided.reason
+                raise
+
+        return ask
+
+    return refuted(rules, ((members(index), consistent(index)) for index in snapshots.consistent(window)))
+
+
+def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Callable[[Rule], Iterable[str]], Consistent]]) -> list[int | None]:
     """How many snapshots refute each of ``rules``: have an individual of the body for which the head is impossible. Each snapshot
-    comes with who is in a rule's body there, and not in its head.
+    comes with who is in a rule's body there, and not in its head. None: for some snapshot that is undecided.
 
     Where all heads hold together none is impossible, so most snapshots take one question.
     """
-    counts = [0] * len(rules)
+    counts, unknown = [0] * len(rules), set[int]()
     for members, is_consistent in snapshots:
         heads = [[(rule.head, one) for one in members(rule)] for rule in rules]
         known: dict[Atom, bool] = {}
+        open_: set[Atom] = set()
 
-        def possible(atoms: Sequence[Atom], known: dict[Atom, bool] = known, ask: Consistent = is_consistent) -> bool:
+        def possible(
+            atoms: Sequence[Atom], known: dict[Atom, bool] = known, open_: set[Atom] = open_, ask: Consistent = is_consistent
+        ) -> bool:
             asked = [atom for atom in atoms if not known.get(atom)]
-            if not asked or ask(asked):
+            try:
+                holds = not asked or ask(asked)
+            except Undecided:
+                holds = len(asked) == 1
+                open_.update(asked if holds else ())
+            if holds:
                 known.update(dict.fromkeys(asked, True))
-                return True
-            if len(asked) == 1:
+            elif len(asked) == 1:
                 known[asked[0]] = False
-            return False
+            return holds
 
-        if possible(list(dict.fromkeys(atom for own in heads for atom in own))):
+        if possible(list(dict.fromkeys(atom for own in heads for atom in own))) and not open_:
             continue
         for place, own in enumerate(heads):
-            counts[place] += not _all_possible(own, possible, known)
-    return counts
+            if not _all_possible(own, possible, known):
+                counts[place] += 1
+            elif not open_.isdisjoint(own):
+                unknown.add(place)
+    return [None if place in unknown else count for place, count in enumerate(counts)]
 
 
 def _all_possible(atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool], known: dict[Atom, bool]) -> bool:

@@ -26,11 +26,6 @@ class Found:
     refuted: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
 
-    @property
-    def rule_is_refuted(self) -> bool:
-        """Whether some snapshot contradicts it."""
-        return bool(self.refuted)
-
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
         rule = self.rule
@@ -72,7 +67,8 @@ class GroundFound:
 @dataclass(frozen=True)
 class Report:
     """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they are; ``by_count``: how many
-    assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the limit allows."""
+    assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the limit allows; ``undecided``:
+    snapshots that are left out since nothing decides what they entail."""
 
     window: tuple[int, int]
     inconsistent: tuple[int, ...]
@@ -86,14 +82,17 @@ class Report:
     entailed_by_tbox: int
     stopped: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
+    undecided: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
         changes = None if self.changes is None else {**self.changes._asdict(), "basis": self.basis}
         stopped = {"stopped": True} if self.stopped else {}
+        undecided = {"undecided": list(self.undecided)} if self.undecided else {}
         return {
             "window": list(self.window),
             "inconsistent": list(self.inconsistent),
+            **undecided,
             "missing": list(self.missing),
             "changes": changes,
             "similarity": number(self.changes.similarity) if self.changes is not None else None,

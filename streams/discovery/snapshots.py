@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from shiq import model as owl
 from shiq.errors import UsageError
 from streams.discovery.atomsets import Atom
-from streams.discovery.entailing import Knowledge
+from streams.discovery.entailing import Knowledge, Undecided
 from streams.discovery.measures import Changes, changes
 
 #: What was asserted, each once.
@@ -28,6 +28,8 @@ class Snapshots:
     version: dict[int, int] = field(default_factory=dict)
     clock: int = 0
     _entailed: dict[int, frozenset[Atom] | None] = field(default_factory=dict)
+    #: Those of which it is not known what they entail.
+    _undecided: set[int] = field(default_factory=set)
     _unions: dict[tuple[int, int], frozenset[Atom] | None] = field(default_factory=dict)
     _same: dict[object, object] = field(default_factory=dict)
     _texts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
@@ -42,7 +44,7 @@ class Snapshots:
         self.told[index] = united  # type: ignore[assignment]
         self.clock += 1
         self.version[index] = self.clock
-        self._entailed.pop(index, None)
+        self._let_go(index)
         for window in [window for window in self._unions if window[0] <= index <= window[1]]:
             del self._unions[window]
 
@@ -54,7 +56,7 @@ class Snapshots:
                 raise UsageError(f"both miners have snapshot {min(both)}", "Merge miners of disjoint snapshots.")
             for index, assertions in other.told.items():
                 self.put(index, assertions)
-                if index in other._entailed:
+                if index in other._entailed and index not in other._undecided:
                     self._entailed[index] = other._entailed[index]
 
     def text(self, index: int, texts_of: Callable[[Iterable[owl.Assertion]], list[str]]) -> bytes:
@@ -70,7 +72,7 @@ class Snapshots:
         gone = [index for index in self.told if index < before]
         for index in gone:
             del self.told[index]
-            self._entailed.pop(index, None)
+            self._let_go(index)
             self.version.pop(index, None)
             self._texts.pop(index, None)
         self._unions = {window: found for window, found in self._unions.items() if window[0] >= before}
@@ -80,11 +82,17 @@ class Snapshots:
                 self._same = {value: value for value in live}
 
     def entailed(self, index: int) -> frozenset[Atom] | None:
-        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent. A missing one is empty."""
+        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent or undecided. A missing one is
+        empty."""
         if index not in self.told:
             return frozenset()
         if index not in self._entailed:
-            found, same = self.knowledge.entailed(self.told[index]), self._same
+            try:
+                found, same = self.knowledge.entailed(self.told[index]), self._same
+            except Undecided as undecided:
+                found, same = None, self._same
+                self._undecided.add(index)
+                self.knowledge.undecided[f"snapshot {index} is left out"] = undecided.reason
             shared = None if found is None else frozenset(same.setdefault(atom, atom) for atom in found)
             self._entailed[index] = shared  # type: ignore[assignment]
         return self._entailed[index]
@@ -92,21 +100,35 @@ class Snapshots:
     def again(self, window: range) -> None:
         """Forgets what was worked out of a window."""
         for index in window:
-            self._entailed.pop(index, None)
+            self._let_go(index)
         self._unions.clear()
+
+    def _let_go(self, index: int) -> None:
+        self._entailed.pop(index, None)
+        self._undecided.discard(index)
+
+    def left_out(self, window: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The snapshots of a window that are inconsistent, and those that are undecided."""
+        out = [index for index in window if self.entailed(index) is None]
+        return tuple(i for i in out if i not in self._undecided), tuple(i for i in out if i in self._undecided)
 
     def consistent(self, window: Iterable[int]) -> list[int]:
         """The snapshots of a window that are consistent."""
         return [index for index in window if self.entailed(index) is not None]
 
     def union(self, window: range) -> frozenset[Atom] | None:
-        """What the consistent snapshots of a window together entail of classes; None if they contradict each other."""
+        """What the consistent snapshots of a window together entail of classes; None if they contradict each other, or that is
+        undecided."""
         if not window:
             return frozenset()
         key = (window[0], window[-1])
         if key not in self._unions:
             told = dict.fromkeys(a for index in self.consistent(window) for a in self.told.get(index, ()))
-            found = self.knowledge.entailed(told)
+            try:
+                found = self.knowledge.entailed(told)
+            except Undecided as undecided:
+                found = None
+                self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = undecided.reason
             self._unions[key] = None if found is None else frozenset(atom for atom in found if len(atom) == 2)
         return self._unions[key]
 

@@ -170,7 +170,7 @@ class Discovery:
 
     def leftovers(self) -> list[Leftover]:
         """What was not interpreted, of the ontology and of the stream."""
-        return [*self.ontology.leftovers, *self.arrivals.rejects.leftovers()]
+        return [*self.ontology.leftovers, *self.windows.knowledge.leftovers(), *self.arrivals.rejects.leftovers()]
 
     def state(self) -> bytes:
         """What `restore` takes."""
@@ -181,6 +181,7 @@ class Discovery:
             "told": self.told,
             "inconsistent": self.inconsistent,
             "counts": self.counts,
+            "undecided": self.windows.knowledge.undecided,
         }
         return packed({**document, **more}, columns)
 
@@ -191,3 +192,4 @@ class Discovery:
         self.arrivals.restore(document["arrivals"])
         self.reported, self.told = document["reported"], document["told"]
         self.inconsistent, self.counts = document["inconsistent"], document["counts"]
+        self.windows.knowledge.undecided |= document["undecided"]

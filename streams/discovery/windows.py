@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -12,13 +12,13 @@ import numpy as np
 from shiq import model as owl
 from shiq.errors import InputError
 from streams.discovery import ground, scratch
-from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, tree_anywhere, with_class
+from streams.discovery.atomsets import Facts, Tree, binds, tree_anywhere, with_class
 from streams.discovery.columns import Bits, Columns, popcount
 from streams.discovery.inkd import Carried, Gate
 from streams.discovery.measures import counts, rarity
 from streams.discovery.mining import Counter, Mined, Rule, mine
 from streams.discovery.ontology import Ontology
-from streams.discovery.refutation import refuted
+from streams.discovery.refutation import refuted_in
 from streams.discovery.report import Found, GroundFound, Report, number
 from streams.discovery.settings import Settings, Tracked
 from streams.discovery.snapshots import Snapshots
@@ -80,7 +80,7 @@ class Windows:
             snapshots.again(window)
             self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
         with self._timed("entailing"):
-            inconsistent = tuple(index for index in window if snapshots.entailed(index) is None)
+            inconsistent, undecided = snapshots.left_out(window)
             has_before = self.first is not None and before[0] >= self.first
             compared = snapshots.changes(before, window) if has_before else None
             gate = self._gate(before, window) if has_before and settings.method == "inkd" else None
@@ -103,6 +103,7 @@ class Windows:
             by_tbox,
             stopped,
             self.seconds,
+            undecided,
         )
         self.seconds = dict.fromkeys(self.seconds, 0.0)
         snapshots.forget(end + 1 - size - 2 * slide)
@@ -209,7 +210,9 @@ class Windows:
         for rule in mined.rules:
             if rule.head not in lifts:
                 lifts[rule.head] = self.counter.counts(Tree((rule.head,))).support
-        against = self._refuted(mined.rules, window) if self.settings.refute else [None] * len(mined.rules)
+        against: Sequence[int | None] = [None] * len(mined.rules)
+        if self.settings.refute:
+            against = refuted_in(mined.rules, self.snapshots, self._facts, window)
         return [
             Found(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
             for i, (rule, instances) in enumerate(shown)
@@ -235,16 +238,3 @@ class Windows:
         """The first snapshots of some bits."""
         held = (index for index in window if (places & self.columns.mask([index])).any())
         return [index for index, _ in zip(held, range(self.settings.instances))]
-
-    def _refuted(self, rules: Sequence[Rule], window: range) -> list[int]:
-        def members(index: int) -> Callable[[Rule], Iterable[str]]:
-            facts = self._facts(index)
-            return lambda rule: sorted(
-                {binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head)
-            )
-
-        def consistent(index: int) -> Callable[[Sequence[Atom]], bool]:
-            told = self.snapshots.told.get(index, ())
-            return lambda atoms: self.knowledge.is_consistent(told, atoms)
-
-        return refuted(rules, ((members(index), consistent(index)) for index in self.snapshots.consistent(window)))
