@@ -226,7 +226,7 @@ def both(seed: int, **options: Any) -> tuple[list[Any], list[Any]]:
 
 def test_inkd_reports_no_wrong_counts_and_misses_some() -> None:
     missed = later = 0
-    for seed in range(16):
+    for seed in range(30, 46):
         approximate, exact = both(seed, gate="off")
         for first, second in zip(approximate, exact):
             counts = {json.dumps([r["body"], r["head"]]): r for r in second["rules"]}
