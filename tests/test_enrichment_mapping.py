@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from abox_ops.entailment import Entailment
 from jobs.evaluation.streams import building, gateway
 from shiq.errors import InputError, UsageError
 from shiq.verdict import Verdict
@@ -97,6 +98,58 @@ def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> No
             found = enricher.direct.keyed(record)
             assert found is not None and found[0].key == enricher.keys.key(enricher.direct.program.statements(record)).key
         assert len(enricher.direct.known) == 4
+
+
+def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
+    """Every reading that is generated; and entries are those that the readings themselves would have made."""
+    settings: dict[str, Any] = {"mapping": folder / "mapping.rml.ttl", "stream": "readings"}
+    records = [parse_record(line) for line in (folder / "readings.jsonl").read_text().splitlines()]
+    with (
+        open_enricher(folder / "building.ofn", **settings, reasoner="own") as ahead,
+        open_enricher(folder / "building.ofn", **settings, reasoner="own") as plain,
+    ):
+        told = ahead.prefill(60)
+        assert (told.kept, told.undetermined, len(ahead.entries)) == (60, 0, 60) and told.tried < told.possible
+        assert "60 new" in ahead.notes[0] and ahead.statistics["events"] == 0
+        assert all(ahead.enrich(record).hit for record in records)
+        for record in records:
+            one, other = ahead.enrich(record), plain.enrich(record)
+            assert (one.types, one.verdict) == (other.types, other.verdict)
+        before = len(ahead.entries)
+        ahead.entries.capacity = before + 3
+        assert ahead.prefill().kept == 3 and ahead.entries.evictions == 0
+
+
+def test_prefilling_has_all_regions_names_and_equalities(tmp_path: Path) -> None:
+    """Random records of a mapping with two names, two counted values, a whole number and a text."""
+    (tmp_path / "t.ofn").write_text(
+        "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology(FunctionalDataProperty(:f)"
+        " SubDataPropertyOf(:g :f) SubClassOf(ObjectHasSelf(:r) :Loop) SubClassOf(ObjectSomeValuesFrom(:r :A) :B)"
+        ' SubClassOf(DataSomeValuesFrom(:f DatatypeRestriction(xsd:decimal xsd:minInclusive "0.5"^^xsd:decimal)) :High)'
+        ' SubClassOf(DataSomeValuesFrom(:n DatatypeRestriction(xsd:integer xsd:minExclusive "7"^^xsd:integer'
+        ' xsd:maxExclusive "9"^^xsd:integer)) :Eight) SubClassOf(DataHasValue(:s "on") :On) ClassAssertion(:A <urn:e:k>))'
+    )
+    mapping = tmp_path / "m.ttl"
+    mapping.write_text(
+        PREFIXES + ':m rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:JSONPath ] ;'
+        ' rr:subjectMap [ rr:template "urn:e:{a}" ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :r ; rr:objectMap [ rr:template "urn:e:{b.c}" ] ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :n ; rr:objectMap [ rml:reference "n" ; rr:datatype xsd:integer ] ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :s ; rr:objectMap [ rml:reference "s" ] ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :f ; rr:objectMap [ rml:reference "v" ; rr:datatype xsd:decimal ] ] ;'
+        ' rr:predicateObjectMap [ rr:predicate :g ; rr:objectMap [ rml:reference "w" ; rr:datatype xsd:decimal ] ] .'
+    )
+    rng = random.Random("prefill")
+    with open_enricher(tmp_path / "t.ofn", mapping=mapping, reasoner="own") as enricher:
+        enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+        told = enricher.prefill()
+        assert told.tried == told.possible and told.kept == len(enricher.entries)
+        for _ in range(400):
+            record = {"a": rng.choice("klm"), "b": {"c": rng.choice("klm")}, "s": rng.choice(("on", "off"))}
+            record |= {"n": rng.choice(("7", "08", "9")), **{name: rng.choice(("0.4", "0.3", "1", "1.0", "2")) for name in "vw"}}
+            assert enricher.enrich(record).hit, record
+    with open_enricher(tmp_path / "t.ofn", reasoner="own") as enricher, pytest.raises(UsageError):
+        enricher.prefill()
 
 
 def _statements(tmp_path: Path, body: str, record: Any, *, lenient: bool = False) -> Any:
@@ -242,7 +295,9 @@ def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:
     assert called.returncode == 3, called
     assert 0 < len(rows) < 20 and all(row["verdict"] == "consistent" for row in rows)
     assert {row["t"] for row in rows} <= {0, 60, 120, 180}
-    again = shiq("stream", "enrich", *arguments, "-s", source, "--out", tmp_path / "o", "-q")
+    more = ("--prefill", "--capacity", 70, "--json", tmp_path / "j")
+    again = shiq("stream", "enrich", *arguments, "-s", source, "--out", tmp_path / "o", "-q", *more)
     rows = [json.loads(line) for line in (tmp_path / "o").read_text().splitlines()]
     assert again.returncode == 3 and [row["line"] for row in rows] == list(range(1, 23))
     assert [row["verdict"] for row in rows[-2:]] == ["undetermined"] * 2 and "$.sensor" in rows[-2]["reason"]
+    assert all(row["hit"] for row in rows[:-2]) and json.loads((tmp_path / "j").read_text())["statistics"]["misses"] == 2

@@ -48,6 +48,9 @@ class Entries(Cache[Key, Entry]):
             self._look(found is not None)
         return found
 
+    def __contains__(self, key: Key) -> bool:
+        return key in self._values
+
     def keep(self, key: Key, entry: Entry) -> None:
         """Keeps what is decided."""
         if entry.verdict is Verdict.UNDETERMINED or not self.keeps or not self.capacity:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from shiq import model as owl
+from shiq.errors import UsageError
 from shiq.lazily import Lazily
 from shiq.verdict import Verdict
 from streams.enrichment.answers import Counts, Enriched, entry_of
@@ -19,6 +20,7 @@ from streams.enrichment.key import IllTypedError, Keys
 from streams.enrichment.knowledge import Knowledge
 from streams.enrichment.mapping.compiled import MissingValueError, Program
 from streams.enrichment.positions import Keyed
+from streams.enrichment.prefill import Combinations, Prefilled
 from streams.enrichment.reading import lines_of, read, together
 from streams.enrichment.realize import Realizer
 from streams.enrichment.statements import OddError, Statement, assertions_of, split
@@ -41,6 +43,7 @@ class Enricher:
         for key, entry in file.load() if file is not None else ():
             entries.keep(key, entry)
         self.counts = Counts()
+        self.prefilled: Prefilled | None = None
         self._generation = 0
         self._lock = threading.RLock()
 
@@ -160,6 +163,27 @@ class Enricher:
                 self.entries.keep(keyed.key, entry)
         return entry
 
+    def prefill(self, limit: int | None = None) -> Prefilled:
+        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit`` entries, and no more than
+        the cache has room for. Raises: UsageError without a mapping."""
+        if self.program is None:
+            raise UsageError("there is no mapping that says what events there can be", "Give one by --mapping.")
+        combinations = Combinations(self.program, self.keys, self.knowledge)
+        room = self.entries.capacity - len(self.entries)
+        most = room if limit is None else min(room, limit)
+        self.prefilled = combinations.each(most, self._ahead)
+        return self.prefilled
+
+    def _ahead(self, statements: Sequence[Statement]) -> Verdict | None:
+        """The verdict on an event that did not come yet; None where there is nothing to find out."""
+        try:
+            keyed = self.keys.key(statements)
+        except (OddError, IllTypedError):
+            return None
+        if keyed.key is None or keyed.key in self.entries or not self.entries.keeps:
+            return None
+        return self._decided(keyed, assertions_of(statements, self.keys.vocabulary)).verdict
+
     def _told(self, found: Enriched) -> Enriched:
         self.counts.add(found.verdict)
         return found
@@ -183,12 +207,14 @@ class Enricher:
             self.direct = None if self.program is None else Direct(self.program, self.keys)
             self.entries.forget()
             if self.file is not None:
-                self.file.begin_anew(made_by(self.knowledge, self.realizer))
+                self.file.begin_anew(self.realizer.made_by)
 
     @property
     def notes(self) -> list[str]:
         """What there is to say besides."""
         found = [self.file.note] if self.file is not None and self.file.note else []
+        if self.prefilled is not None:
+            found.append(str(self.prefilled))
         if not self.entries.keeps:
             found.append("below 5 % of 1,000 events in a row were met before: nothing more is kept")
         return found
@@ -222,8 +248,3 @@ class Enricher:
 
 def _lines(statements: Iterable[Statement]) -> list[str]:
     return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
-
-
-def made_by(knowledge: Knowledge, realizer: Realizer) -> str:
-    """What entries rest on."""
-    return f"{knowledge.digest} {realizer.static}"

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams.enrichment.cache import Entries
-from streams.enrichment.enricher import Enricher, made_by
+from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.knowledge import knowledge_of
 from streams.enrichment.mapping.compiled import compiled
@@ -58,5 +58,5 @@ def open_enricher(
     except BaseException:
         realizer.close()
         raise
-    file = None if entries is None else EntriesFile(Path(entries), made_by(knowledge, realizer))
+    file = None if entries is None else EntriesFile(Path(entries), realizer.made_by)
     return Enricher(knowledge, realizer, kept, file, program)

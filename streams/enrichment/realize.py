@@ -43,6 +43,11 @@ class Realizer:
     def calls(self) -> int:
         return self._reasoners.asked
 
+    @property
+    def made_by(self) -> str:
+        """What answers rest on."""
+        return f"{self.knowledge.digest} {self.static}"
+
     def renew(self, knowledge: Knowledge) -> None:
         """Goes on with another B."""
         self.knowledge = knowledge

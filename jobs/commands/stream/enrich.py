@@ -23,6 +23,7 @@ from streams.enrichment.policies import POLICIES
 @click.option("--mapping", metavar="FILE", help="RML: each line of the source is a raw JSON record (CSV: a row).")
 @click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
 @click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
+@click.option("--prefill", is_flag=True, help="Reason first about all that the mapping can make, as far as the capacity goes.")
 @click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
 @click.option("--window", "-w", type=click.IntRange(min=0), help="One row a window: t from c-W to c, at c = first t + W + j*D.")
 @click.option("--slide", type=click.IntRange(min=1), default=1, show_default=True, metavar="D", help="From window to window.")
@@ -42,6 +43,7 @@ def enrich(
     mapping: str | None,
     stream: str | None,
     entries: str | None,
+    prefill: bool,
     static_types: bool,
     window: int | None,
     slide: int,
@@ -71,7 +73,9 @@ def enrich(
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
     settings = {"policy": policy, "capacity": capacity, "static-types": str(static_types), "only": ", ".join(only)}
-    settings |= {"window": str(window), "slide": str(slide), "mapping": str(mapping)}
+    if prefill and mapping is None:
+        raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
+    settings |= {"prefill": str(prefill), "window": str(window), "slide": str(slide), "mapping": str(mapping)}
     with (
         open_store(store) if store is not None else nullcontext(list(static) or None) as given,
         open_enricher(
@@ -94,6 +98,8 @@ def enrich(
         with feed.started(settings) as run:
             rejects = Rejects(run.outputs.texts("rejects"))
             system = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
+            if prefill and run.saved is None:
+                enricher.prefill()
             if window is None:
                 result: StreamEnrichment = run.drive(system, follow=feed.follow)
             else:
