@@ -14,10 +14,12 @@ from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import UsageError
 from shiq.functional import parse_functional
+from shiq.model import RDF
 from streams.discovery import RuleMiner, inkd
 from streams.discovery.atomsets import text_of
 from streams.discovery.inkd import Gate
 from streams.discovery.ontology import Ontology
+from streams.rules import Program
 from tests.command_line import shiq
 from tests.discovery_cases import lines, random_case, said, tbox, told, write_stream
 
@@ -142,7 +144,36 @@ def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path)
     event, stop, free = (owl.Class(f"urn:{name}") for name in ("Event", "Stop", "Free"))
     assert set(axioms) == {owl.SubClassOf(free, event), owl.SubClassOf(stop, event)}
     assert shiq("certify", tmp_path / "t.ofn", tmp_path / "rules.ofn").returncode == 0
-    assert windows_of(tmp_path, *call[:-1], tmp_path / "rules.lp")[0] == 0
+
+
+WITH_JAM = "ObjectSomeValuesFrom(<urn:with> <urn:Jam>)"
+
+
+def test_exported_rules_run_as_stream_rules(tmp_path: Path) -> None:
+    """The static neighbours stand as facts; a class expression is a predicate of its own, which its parts derive too."""
+    more_classes = "Declaration(Class(:Event)) Declaration(Class(<http://b#Event>)) Declaration(ObjectProperty(:with))"
+    text = T.replace("Declaration(Class(:Event))", more_classes)
+    call = written(tmp_path, {t: "Event(b) with(a,c) Jam(c)" if t < 3 else "" for t in range(5)}, text)
+    other = json.dumps({"triples": [f"<urn:b> <{RDF}type> <http://b#Event> ."]})[1:]
+    with (tmp_path / "s.jsonl").open("a", encoding="utf-8") as file:
+        file.writelines(f'{{"t": {t}, {other}\n' for t in range(3))
+    (tmp_path / "a.nt").write_text("<urn:a> <urn:adj> <urn:b> .\n<urn:c> <urn:adj> _:e .\n", encoding="utf-8")
+    classes = ("<urn:Event>", "<http://b#Event>", "<urn:Jam>", WITH_JAM, "ObjectAllValuesFrom(<urn:with> <urn:Jam>)")
+    (tmp_path / "v.txt").write_text("\n".join(classes), encoding="utf-8")
+    more = ("--static", tmp_path / "a.nt", "--vocabulary", tmp_path / "v.txt", "--max-atoms", 2, "--max-variables", 2)
+    assert windows_of(tmp_path, *call, "--window", 5, *more, "--export", tmp_path / "rules.lp")[0] == 0
+    text = (tmp_path / "rules.lp").read_text(encoding="utf-8")
+    assert "with_Jam(X0) :- adj(X0, X1), event_2(X1)." in text and "#rdf event_2/1 = <urn:Event>." in text
+    triples = {"event": f"<urn:b> <{RDF}type> <urn:Event> .", "other": "<urn:b> <urn:with> <urn:k> ."}
+    events = [(0, triples["event"]), (1, triples["other"]), (2, f"<urn:c> <{RDF}type> <urn:Event> .")]
+    lines_ = [json.dumps({"t": t, "triples": [triple]}) + "\n" for t, triple in events]
+    (tmp_path / "next.jsonl").write_text("".join(lines_), encoding="utf-8")
+    call = ["stream", "rules", tmp_path / "rules.lp", "--source", tmp_path / "next.jsonl", "--out", tmp_path / "out.jsonl"]  # type: ignore[list-item]
+    assert shiq(*call).returncode == 0
+    rows = [json.loads(line)["atoms"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert ["with_Jam(<urn:a>)" in row for row in rows] == [True, False, False]
+    (model,) = Program.parse(text).run([(0, ["with(<urn:r>,<urn:s>)", "jam(<urn:s>)"])])
+    assert "with_Jam(<urn:r>)" in model.derived
 
 
 # --- what is undecided ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from shiq.functional import axiom_text
 from streams.discovery.atomsets import Tree, atoms_of, iri, text_of
 from streams.discovery.entailing import Knowledge, Undecided
 from streams.discovery.report import Found, Report
+from streams.discovery.stream_rules import program_text
 
 if TYPE_CHECKING:
     from streams.discovery.miner import RuleMiner
@@ -69,7 +70,7 @@ def exported_text(miner: RuleMiner, report: Report | None, as_asp: bool) -> tupl
     """The document, and the rules that were left out of it."""
     rules, left_out = kept(miner, report)
     window = report.window if report is not None else (0, 0)
-    write = _asp if as_asp else _owl
+    write = program_text if as_asp else _owl
     return write(rules, miner.windows.knowledge, window), left_out
 
 
@@ -82,18 +83,3 @@ def _owl(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) 
         annotation = f'Annotation(<http://www.w3.org/2000/01/rdf-schema#comment> "{note}")'
         lines.append(axiom.replace("SubClassOf(", f"SubClassOf({annotation} ", 1))
     return "\n".join([*lines, ")", ""])
-
-
-def _asp(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) -> str:
-    lines = [f"% snapshots {window[0]} to {window[1]}"]
-    for found in rules:
-        rule = found.rule
-        lines.append(f"% {rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases")
-        body = ", ".join(_atom(atom) for atom in atoms_of(rule.body))
-        lines.append(f"{_atom((rule.head, '?x0'))} :- {body}.")
-    return "\n".join([*lines, ""])
-
-
-def _atom(atom: Sequence[str]) -> str:
-    """An atom of a stream rule: quoted by its text, variables in capitals."""
-    return f'"{iri(atom[0])}"({", ".join(term[1:].upper() for term in atom[1:])})'
