@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from abox_ops.entailment.reasoners import Reasoners
 from shiq.bits import bits
 from shiq.clause import ClausalTBox
-from shiq.reasoner.hypertableau.questions import Atoms, Questions, Undecided
+from shiq.reasoner.hypertableau.questions import Atoms, Literal, Questions, Undecided
 from shiq.reasoner.hypertableau.rules import OutOfBudget
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
@@ -79,6 +79,8 @@ class ModuleQuestions:
             return ModuleAnswer(types, frozenset(filter(questions.leads, questions.candidates)), questions.held)
         except (OutOfBudget, Undecided):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
+        finally:
+            self._reasoners.asked += max(1, questions.number)
 
     def _one_by_one(
         self,
@@ -124,6 +126,12 @@ class PairQuestions(Questions):
         super().__init__(tables, module, steps, deadline)
         self._asked_roles, self._nodes = roles, nodes
         self.candidates: list[NodePair] = []
+        #: How many were asked.
+        self.number = 0
+
+    def asked(self, literals: Iterable[Literal], see: Callable[[], None] = lambda: None) -> bool:
+        self.number += 1
+        return super().asked(literals, see)
 
     def met(self) -> None:
         """Takes the pairs of the model that stands."""

@@ -54,7 +54,7 @@ class Reasoners:
         if left is not None and left <= 0:
             return _OVER
         if self.name == "own":
-            return Answer(Verdict.UNDETERMINED, "it lies outside SHIQ(D), and no reasoner for that is to be asked")
+            return Answer(Verdict.UNDETERMINED, "it lies outside SHIQ(D), and only `own` is to be asked; `auto` asks HermiT")
         try:
             put = question(axioms, assertions)
             answer = self._ask(put.axioms, put.assertions, left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -27,7 +28,7 @@ from streams.enrichment.statements import OddError, Statement, assertions_of, sp
 
 
 class Enricher:
-    """See `open_enricher`."""
+    """See `open_enricher`. ``waiting`` is entered while an event is decided."""
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Enricher:
             entries.keep(key, entry)
         self.counts = Counts()
         self.prefilled: Prefilled | None = None
+        self.waiting: AbstractContextManager[object] = nullcontext()
         self._generation = 0
         self._lock = threading.RLock()
 
@@ -52,8 +54,6 @@ class Enricher:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-    # --- events ---------------------------------------------------------------------------------
 
     def enrich(self, event: Any) -> Enriched:
         """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping a raw record, a dict."""
@@ -157,7 +157,8 @@ class Enricher:
     def _decided(self, keyed: Keyed, assertions: Sequence[owl.Assertion]) -> Entry:
         """The entry of an event not met before; kept, unless B has changed meanwhile."""
         generation = self._generation
-        entry = entry_of(self.realizer.types(assertions), keyed)
+        with self.waiting:
+            entry = entry_of(self.realizer.types(assertions), keyed)
         with self._lock:
             if keyed.key is not None and generation == self._generation:
                 self.entries.keep(keyed.key, entry)
@@ -165,13 +166,12 @@ class Enricher:
 
     def prefill(self, limit: int | None = None) -> Prefilled:
         """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit`` entries, and no more than
-        the cache has room for. Raises: UsageError without a mapping."""
+        there is room for. Raises: UsageError without a mapping."""
         if self.program is None:
             raise UsageError("there is no mapping that says what events there can be", "Give one by --mapping.")
-        combinations = Combinations(self.program, self.keys, self.knowledge)
         room = self.entries.capacity - len(self.entries)
-        most = room if limit is None else min(room, limit)
-        self.prefilled = combinations.each(most, self._ahead)
+        combinations = Combinations(self.program, self.keys, self.knowledge)
+        self.prefilled = combinations.each(room if limit is None else min(room, limit), self._ahead)
         return self.prefilled
 
     def _ahead(self, statements: Sequence[Statement]) -> Verdict | None:
@@ -187,8 +187,6 @@ class Enricher:
     def _told(self, found: Enriched) -> Enriched:
         self.counts.add(found.verdict)
         return found
-
-    # --- T, B -------------------------------------------------------------------------------------
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
         """Changes B, deletions first. What was decided under the old B is not kept. Raises: InputError where the new B and T

@@ -49,7 +49,8 @@ class Knowledge:
         if not open_:
             return ""
         more = f", and {len(open_) - 1:,} more" if len(open_) > 1 else ""
-        return f"the ontology or its data is not understood: {open_[0].message} ({open_[0].kind}){more}"
+        what = f"{open_[0].message} ({open_[0].kind}){more}{way_out(x.kind for x in open_)}"
+        return f"the ontology or its data is not understood: {what}"
 
     @cached_property
     def complex(self) -> tuple[owl.Assertion, ...]:
@@ -97,6 +98,12 @@ class Knowledge:
         static = dict.fromkeys((*(a for a in self.static if a not in gone), *_typed(added.abox, self.allow), *_outside(added)))
         told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.said)
         return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
+
+
+def way_out(kinds: Iterable[str]) -> str:
+    """How to go on without what is left over of these ``kinds``."""
+    named = " ".join(f"--allow {kind}" for kind in sorted(set(kinds)))
+    return f"; {named} decides without it"
 
 
 def is_simple(assertion: owl.Assertion) -> bool:

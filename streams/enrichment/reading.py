@@ -16,7 +16,7 @@ from shiq.errors import InputError, UsageError
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions
 from shiq.verdict import blocks
-from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.knowledge import Knowledge, way_out
 
 #: Blank nodes of events are named after this, those of B after another.
 _SCOPE: Final = "e"
@@ -60,7 +60,9 @@ def read(lines: Sequence[str], knowledge: Knowledge) -> Read:
             return Read((), error.message.replace(str(file), "the event"))
     assertions = [*reading.abox, *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom))]
     open_ = [x for x in reading.leftovers if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said]
-    reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind})" if open_ else ""
+    reason = ""
+    if open_:
+        reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
     return Read(tuple(dict.fromkeys(assertions)), reason)
 
 

@@ -20,13 +20,15 @@ REASONERS: Final = ("auto", "own", "hermit")
 
 @dataclass
 class Realizer:
-    """Asks about one event after another; ``calls`` counts the questions. Reasoners stay warm until `close`."""
+    """Asks about one event after another; ``calls`` counts the questions, ``before`` those of
+    a run that is gone on with. Reasoners stay warm until `close`."""
 
     knowledge: Knowledge
     reasoner: str = "auto"
     timeout: float | None = 60.0
     heap: str = "1g"
     static: bool = False
+    before: int = 0
     _entailer: Entailer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +43,7 @@ class Realizer:
 
     @property
     def calls(self) -> int:
-        return self._reasoners.asked
+        return self.before + self._reasoners.asked
 
     @property
     def made_by(self) -> str:
@@ -64,7 +66,11 @@ class Realizer:
         """What (T, B) and the event entail of its individuals."""
         if self.knowledge.obstacle:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
-        return self._entailer.entailed(assertions, self._deadline())
+        deadline = self._deadline()
+        found = self._entailer.entailed(assertions, deadline)
+        if found.verdict is Verdict.UNDETERMINED and deadline is not None and time.monotonic() >= deadline:
+            return Entailment(Verdict.UNDETERMINED, reason=f"{found.reason}; a longer --timeout may decide it")
+        return found
 
     def _deadline(self) -> float | None:
         return None if self.timeout is None else time.monotonic() + self.timeout

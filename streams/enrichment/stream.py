@@ -44,7 +44,8 @@ class StreamEnrichment:
 
 @dataclass
 class EnrichedStream:
-    """Records in, rows out (`streams.front.run.System`). ``only``: keeps rows with one of these types."""
+    """Records in, rows out (`streams.front.run.System`). ``only``: keeps rows with one of these types; ``push`` makes those
+    that were written readable at once."""
 
     enricher: Enricher
     write: Callable[[Sequence[str]], None]
@@ -52,6 +53,8 @@ class EnrichedStream:
     unit: str = "sec"
     only: Collection[str] = ()
     head: list[str] | None = None
+    push: Callable[[], None] = lambda: None
+    _shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
 
     @property
@@ -88,6 +91,9 @@ class EnrichedStream:
             self._rows.append(row_text(found, record.line, t, identifier))
             if len(self._rows) >= 500:
                 self.flush()
+        if begun - self._shown >= 1.0:
+            self.show()
+            self._shown = begun
         seconds["writing"] += perf_counter() - begun
         return True
 
@@ -131,6 +137,11 @@ class EnrichedStream:
             self.write(self._rows)
             self._rows = []
 
+    def show(self) -> None:
+        """Writes the rows that wait, to be read at once."""
+        self.flush()
+        self.push()
+
     def state(self) -> bytes:
         """What was counted and what is known, so that rows say the same of hits after a restart."""
         enricher = self.enricher
@@ -142,6 +153,7 @@ class EnrichedStream:
                 "rejects": self.rejects.state(),
                 "entries": known,
                 "head": self.head,
+                "calls": enricher.realizer.calls,
                 "cache": enricher.entries.state(),
             }
         ).encode()
@@ -152,6 +164,7 @@ class EnrichedStream:
         self.enricher.counts = Counts(**held["counts"])
         self.rejects.restore(held["rejects"])
         self.head = held["head"]
+        self.enricher.realizer.before += held["calls"]
         known = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
         self.enricher.entries.restore(held["cache"], known)
 

@@ -19,7 +19,7 @@ from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
 from streams.front.input import Input
 from streams.front.record import Record
-from streams.front.sinks import Sink, open_sink, row_text
+from streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from streams.front.sources import Source
 
 #: What a system says at the end.
@@ -63,6 +63,12 @@ class Outputs:
     def texts(self, name: str) -> Callable[[Sequence[str]], None]:
         """What takes rows that are texts already (as `Rejects` needs it)."""
         return self.sinks[name].write if name in self.sinks else lambda rows: None
+
+    def push(self) -> None:
+        """Makes rows in files readable at once."""
+        for sink in self.sinks.values():
+            if isinstance(sink, LinesFile):
+                sink.push()
 
     def flush(self) -> dict[str, int]:
         """Makes all durable; the lengths."""

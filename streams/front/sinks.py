@@ -97,9 +97,14 @@ class LinesFile:
             self.file.write(data)
         self.length += len(data)
 
-    def flush(self) -> int:
+    def push(self) -> None:
+        """Makes all rows readable, not yet durable. Raises: OperationalError."""
         with _saying(self.path):
             self.file.flush()
+
+    def flush(self) -> int:
+        self.push()
+        with _saying(self.path):
             if not is_device(self.path):
                 os.fsync(self.file.fileno())
         return self.length

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -65,6 +66,7 @@ def enrich(
     from shiq.check import open_store
     from streams.enrichment import open_enricher
     from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+    from streams.enrichment.waiting import Waiting
     from streams.enrichment.window import WindowedStream
     from streams.front.rejects import Rejects
 
@@ -95,11 +97,16 @@ def enrich(
         ) as enricher,
     ):
         settings["tbox"] = enricher.knowledge.digest[:12]
-        with feed.started(settings) as run:
+        tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
+        with feed.started(settings) as run, closing(Waiting(tell)) as waiting:
+            enricher.waiting = waiting
             rejects = Rejects(run.outputs.texts("rejects"))
-            system = EnrichedStream(enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only))
+            system = EnrichedStream(
+                enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only), push=run.outputs.push
+            )
             if prefill and run.saved is None:
                 enricher.prefill()
+            waiting.before = system.show
             if window is None:
                 result: StreamEnrichment = run.drive(system, follow=feed.follow)
             else:

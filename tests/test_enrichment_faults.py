@@ -1,0 +1,169 @@
+"""What goes wrong while an event is decided: nothing false is kept, nothing waits unseen, and the reason says a way out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abox_ops.entailment import Entailment
+from shiq.functional.reader import parse_functional
+from shiq.reasoner.jvm import Jvm
+from shiq.verdict import Verdict
+from streams.enrichment import Enricher, open_enricher
+from streams.enrichment.stream import EnrichedStream
+from streams.enrichment.waiting import Waiting
+from streams.front.record import Record
+from streams.front.rejects import Rejects
+from streams.front.sinks import LinesFile
+
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+HEAD = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
+PLAIN = HEAD + "SubClassOf(ObjectSomeValuesFrom(:r :A) :B))"
+NOMINAL = HEAD + "SubClassOf(ObjectIntersectionOf(:A ObjectOneOf(:n)) :B))"
+
+
+def _opened(text: str, reasoner: str = "own", **settings: Any) -> Enricher:
+    return open_enricher(parse_functional(text, "t", "").tbox, None, reasoner=reasoner, **settings)
+
+
+def _is_a(one: str, name: str) -> str:
+    return f"<urn:t#{one}> {TYPE} <urn:t#{name}> ."
+
+
+@pytest.mark.jvm
+@pytest.mark.usefixtures("warm_jvm")
+def test_a_jvm_that_dies_in_a_miss_leaves_it_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.ofn").write_text(NOMINAL)
+    with open_enricher(tmp_path / "t.ofn", None) as enricher:
+        call = Jvm.call
+
+        def dying(self: Jvm, question: Any, timeout: float | None = None) -> Any:
+            os.kill(self.pid, signal.SIGKILL)
+            return call(self, question, timeout)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Jvm, "call", dying)
+            found = enricher.enrich([_is_a("n", "A")])
+        assert (found.verdict, found.types, len(enricher.entries)) == (Verdict.UNDETERMINED, {}, 0) and found.reason
+        again = enricher.enrich([_is_a("n", "A")])
+        assert (again.hit, again.types) == (False, {"urn:t#n": {"urn:t#A", "urn:t#B"}})
+        assert (enricher.counts.undetermined, enricher.enrich([_is_a("n", "A")]).hit) == (1, True)
+
+
+def test_a_miss_past_its_time_is_open_and_is_asked_again() -> None:
+    # A choice for each of many, which the Horn part does not decide.
+    text = HEAD + "SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:A ObjectSomeValuesFrom(:r :A)))"
+    event = [_is_a("x", "A")]
+    with _opened(text) as enricher:
+        enricher.realizer.timeout = 0.0
+        found = enricher.enrich(event)
+        assert (found.verdict, len(enricher.entries)) == (Verdict.UNDETERMINED, 0)
+        assert "--timeout" in found.reason
+        enricher.realizer.timeout = 60.0
+        assert (enricher.enrich(event).types, enricher.enrich(event).hit) == ({"urn:t#x": {"urn:t#A"}}, True)
+
+
+def test_an_event_of_ten_thousand_triples() -> None:
+    lines = [f"<urn:t#x{n}> <urn:t#r> <urn:t#x{n + 1}> ." for n in range(9_999)] + [_is_a("x9999", "A")]
+    with _opened(PLAIN) as enricher:
+        found = enricher.enrich(lines)
+        types = found.types
+        assert (found.verdict, len(types)) == (Verdict.CONSISTENT, 10_000)
+        assert {one for one, names in types.items() if names} == {"urn:t#x9998", "urn:t#x9999"}
+
+
+def test_two_hundred_symmetric_variables_are_bypassed_and_exact() -> None:
+    lines = [f"<urn:t#v{n}> <urn:t#r> <urn:t#v{(n + 1) % 200}> ." for n in range(200)]
+    with _opened(
+        HEAD
+        + "SubClassOf(ObjectSomeValuesFrom(:r ObjectSomeValuesFrom(:r owl:Thing)) :B))".replace(
+            "owl:Thing", "<http://www.w3.org/2002/07/owl#Thing>"
+        )
+    ) as enricher:
+        for _ in range(2):
+            found = enricher.enrich(lines)
+            assert not found.hit and set(found.types.values()) == {frozenset(("urn:t#B",))} and len(found.types) == 200
+        assert (enricher.statistics["bypassed"], len(enricher.entries)) == (2, 0)
+
+
+def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
+    with _opened(PLAIN) as enricher:
+        reason, met = enricher.realizer.types, threading.Barrier(2)
+
+        def together(assertions: Any) -> Entailment:
+            met.wait(30)
+            return reason(assertions)
+
+        enricher.realizer.types = together  # type: ignore[method-assign]
+        found: dict[str, Any] = {}
+
+        def work(name: str) -> None:
+            found[name] = enricher.enrich([f"<urn:t#{name}> <urn:t#r> <urn:t#a{name}> .", _is_a(f"a{name}", "A")])
+
+        workers = [threading.Thread(target=work, args=(name,)) for name in "pq"]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(60)
+        assert [found[name].types[f"urn:t#{name}"] for name in "pq"] == [{"urn:t#B"}] * 2
+        assert not any(each.hit for each in found.values()) and len(enricher.entries) == 1
+        enricher.realizer.types = reason  # type: ignore[method-assign]
+        assert enricher.enrich(["<urn:t#z> <urn:t#r> <urn:t#y> .", _is_a("y", "A")]).hit
+
+
+def test_a_reason_says_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text(HEAD + "SubClassOf(:A :B) SubClassOf(:A <http://www.w3.org/2002/07/owl#Strange>))")
+    with open_enricher(tmp_path / "t.ofn", None, reasoner="own") as enricher:
+        found = enricher.enrich([_is_a("x", "A")])
+        assert found.verdict is Verdict.UNDETERMINED and "--allow unknown-vocabulary" in found.reason
+    with open_enricher(tmp_path / "t.ofn", None, reasoner="own", allow=["unknown-vocabulary"]) as enricher:
+        assert "urn:t#B" in enricher.enrich([_is_a("x", "A")]).types["urn:t#x"]
+
+
+def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> None:
+    told, seen = list[str](), list[str]()
+    out = tmp_path / "rows"
+    records = [Record("e", n, json.dumps({"t": n, "triples": [_is_a("x", c)]}).encode()) for n, c in enumerate("AAC", 1)]
+    with _opened(PLAIN) as enricher, closing(LinesFile(out)) as file, closing(Waiting(told.append, silent=0.02)) as waiting:
+        stream = EnrichedStream(enricher, file.write, Rejects(), push=file.push)
+        enricher.waiting, waiting.before = waiting, stream.show
+        for record in records[:2]:
+            stream.take(record)
+        reason = enricher.realizer.types
+
+        def slow(assertions: Any) -> Entailment:
+            seen.extend(out.read_text().splitlines())
+            until = time.monotonic() + 30
+            while not told and time.monotonic() < until:
+                time.sleep(0.005)
+            return reason(assertions)
+
+        enricher.realizer.types = slow  # type: ignore[method-assign]
+        stream.take(records[2])
+        stream.finish()
+    assert [json.loads(row)["line"] for row in seen] == [1, 2]
+    assert any("structure 2" in line for line in told)
+
+
+def test_questions_are_counted_and_go_on_over_a_restart() -> None:
+    text = HEAD + "SubClassOf(:A ObjectUnionOf(:B :C)))"
+    record = Record("e", 1, json.dumps({"t": 1, "triples": [_is_a("x", "A")]}).encode())
+    with _opened(text) as one, _opened(text) as other:
+        first, second = (EnrichedStream(each, lambda rows: None, Rejects()) for each in (one, other))
+        before = one.statistics["reasoner_calls"]
+        first.take(record)
+        asked = one.statistics["reasoner_calls"]
+        assert asked > before
+        first.take(record)
+        assert one.statistics["reasoner_calls"] == asked
+        own = other.statistics["reasoner_calls"]
+        second.restore(first.state())
+        assert other.statistics["reasoner_calls"] == asked + own
