@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from abox_ops.entailment import Entailer, Premises
 from shiq import model as owl
+from shiq.verdict import Verdict
 from streams.discovery.entailing import Knowledge
 from tests.discovery_cases import random_case, said, tbox
 
@@ -46,6 +48,28 @@ def test_a_model_says_what_questions_say(seed: int) -> None:
     if knowledge.base is not None:
         told = next(iter(stream.values()))
         assert knowledge.by_model((*knowledge.static, *told)) == knowledge._asked((*knowledge.static, *told))
+
+
+@pytest.mark.parametrize("start", [0, 20, 40])
+def test_labels_say_what_enrichment_says(start: int) -> None:
+    """The Horn way of `abox_ops.entailment`, asked for what a snapshot makes of everybody."""
+    compared = 0
+    for seed in range(start, start + 20):
+        knowledge, stream = knowledge_of(seed)
+        base = knowledge.base
+        premises = Premises.of(knowledge.tbox.axioms, knowledge.static)
+        with Entailer(premises, list(knowledge.classes), list(knowledge.roles), static=True) as entailer:
+            for assertions in stream.values() if base is not None else ():
+                found = entailer.entailed(assertions)
+                if found.verdict is Verdict.INCONSISTENT:
+                    assert knowledge.entailed(assertions) is None, seed
+                    continue
+                types = [(c, i) for each in (found.types, found.static_types) for i, names in each.items() for c in names]
+                told = {(c if "(" in c else f"<{c}>", f"<{i}>") for c, i in types}
+                told |= {(f"<{role}>", f"<{a}>", f"<{b}>") for role, a, b in (*found.pairs, *found.static_pairs)}
+                assert told - (base or frozenset()) == knowledge.entailed(assertions), seed
+                compared += 1
+    assert compared > 40
 
 
 def test_what_a_snapshot_brings_travels_along_static_roles() -> None:
