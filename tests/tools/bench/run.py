@@ -31,9 +31,10 @@ from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
 from tests.tools.bench.rows import ROWS as BATCH_ROWS
 from tests.tools.bench.rows import Repeat, Row
+from tests.tools.bench.rule_rows import RULE_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS}
+ROWS = {**BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
