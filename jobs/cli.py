@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         code = INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes an exit with 1 of a closed pipe
         _give_up_output()
         code = OPERATIONAL
     except OSError as error:
