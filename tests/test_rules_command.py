@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -138,6 +139,41 @@ def test_a_pipe_of_two(tmp_path: Path) -> None:
     assert rows(done.stdout) == [{"t": 3, "atoms": ["student(<urn:t#bob>)"]}]
 
 
+def test_rows_with_spans_in_a_packed_file(tmp_path: Path) -> None:
+    (tmp_path / "a.lp").write_text("v(X) :- verdict(X). c(X) :- conflict(_,X).\n")
+    given = [
+        {"from": 0, "to": 1, "verdict": "consistent"},
+        {"from": 3, "to": 2, "verdict": "inconsistent"},
+        {"individual": "urn:a", "from": 0, "to": 0, "conflict": ["∃urn:r"], "final": True},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in given).encode()
+    (tmp_path / "runs.gz").write_bytes(gzip.compress(lines))
+    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "runs.gz", "-q", "--rejects", tmp_path / "rejects")
+    assert rows(done.stdout) == [{"t": 0, "atoms": ['c("∃urn:r")', "v(consistent)"]}, {"t": 1, "atoms": ["v(consistent)"]}]
+    (rejected,) = rows((tmp_path / "rejects").read_text())
+    assert done.returncode == 3 and rejected["line"] == 2 and "ends before it begins" in rejected["reason"]
+
+
+def test_halves_of_characters_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "a.lp").write_text("c(X) :- b(X).\n")
+    (tmp_path / "in").write_text('{"t": 0, "atoms": ["b(\\"\\ud800\\")", "b(1)"]}\n')
+    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "in", "-q", "--rejects", tmp_path / "rejects")
+    assert done.returncode == 3 and rows(done.stdout) == [{"t": 0, "atoms": ["c(1)"]}]
+    assert [row["text"] for row in rows((tmp_path / "rejects").read_text())] == ['b("\\ud800")']
+
+
+def test_a_checkpoint_is_of_its_functions(tmp_path: Path) -> None:
+    (tmp_path / "a.lp").write_text("c(Y) :- b(X), &f(X;Y).\n")
+    (tmp_path / "in").write_text("0 b(1)\n")
+    command = ["stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "in", "--out", tmp_path / "out", "-q"]
+    command += ["--python", tmp_path / "f.py", "--checkpoint", tmp_path / "kept"]
+    codes = []
+    for text in ("def f(x): return x", "def f(x): return x", "def f(x): return x + 1"):
+        (tmp_path / "f.py").write_text(text)
+        codes.append(shiq(*command).returncode)
+    assert codes == [0, 0, 4]
+
+
 def test_literals_as_constants(tmp_path: Path) -> None:
     xsd = "http://www.w3.org/2001/XMLSchema#"
     (tmp_path / "a.lp").write_text("#rdf p/2 = <urn:p> scale 10. q(X) :- p(<urn:s>,X).\n")
@@ -152,6 +188,14 @@ def test_literals_as_constants(tmp_path: Path) -> None:
         f'"2.55"^^<{xsd}decimal>',
         f'"NaN"^^<{xsd}double>',
         f'"x"^^<{xsd}integer>',
+        f'"1_000"^^<{xsd}integer>',
+        f'"１２"^^<{xsd}integer>',
+        f'"1e3"^^<{xsd}decimal>',
+        f'"1e999999999"^^<{xsd}double>',
+        f'"1e-999999999"^^<{xsd}double>',
+        f'"1e99999"^^<{xsd}double>',
+        '"\\ud800"',
+        '"\\U00110000"',
     ]
     (tmp_path / "e").write_text(
         json.dumps({"t": 0, "triples": [*(f"<urn:s> <urn:p> {value} ." for value in values), "<a> ."]}) + "\n"
@@ -160,7 +204,7 @@ def test_literals_as_constants(tmp_path: Path) -> None:
     assert done.returncode == 3
     wanted = ["q(7)", "q(25)", "q(1000)", "q(60)", 'q("a \\"b\\" é")', "q(<urn:o>)", 'q("_:b")']
     assert rows(done.stdout) == [{"t": 0, "atoms": sorted(wanted)}]
-    assert len(rows((tmp_path / "rejects").read_text())) == 4
+    assert len(rows((tmp_path / "rejects").read_text())) == 12
 
 
 def test_shards_give_the_same_lines(tmp_path: Path) -> None:
@@ -274,3 +318,4 @@ def test_a_full_disk_and_a_closed_pipe(program: Path, tmp_path: Path) -> None:
         child.stdout.readline()
         child.stdout.close()
         assert b"Traceback" not in child.stderr.read()
+    assert child.returncode == 4

@@ -285,3 +285,9 @@ def test_constants_in_passing_are_forgotten() -> None:
         tracemalloc.stop()
     assert len(engine.dictionary) < 20_000
     assert peaks[2] < 2 * peaks[0] + 1_000_000
+
+
+def test_an_aggregate_binds_both_of_its_guards() -> None:
+    program = Program.parse("p(N,M) :- N = #count{X : a(X)} = M. q(N,M) :- k(N), N = #count{X : a(X)} = M.")
+    models = list(program.run([(0, ["a(1)", "k(1)", "k(2)"]), (1, ["a(1)", "a(2)", "k(1)"])]))
+    assert [model.derived for model in models] == [["p(1,1)", "q(1,1)"], ["p(2,2)"]]

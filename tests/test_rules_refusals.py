@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +193,8 @@ def _raising(x: object) -> object:
         (lambda x: 1 << 70, "beyond 64 bits"),
         (lambda x: (1, 2), "2 values"),
         (lambda: 1, "TypeError"),
+        (lambda x: sys.exit(3), "SystemExit: 3"),
+        (lambda x: "\ud800", "half a character"),
     ],
 )
 def test_functions_that_fail_end_the_run(function: object, said: str) -> None:
@@ -222,6 +226,20 @@ def test_columns_in_and_out() -> None:
         session.push(1, {"energy/2": (["a b"], np.array([1]))})
     with pytest.raises(InputError, match="p/2"):
         session.push(1, {"energy": (np.array([1]),)})
+
+
+def test_what_is_no_row_is_refused_and_leaves_the_session_as_it_was() -> None:
+    session = Program.parse("c(X) :- b(X,_).").session()
+    for name, columns in (("B/1", ([1],)), ("not/1", ([1],)), ("b c/1", ([1],)), ("b/1", ([1 << 70],)), ("b/0", ())):
+        with pytest.raises(InputError):
+            session.push(0, {"b/2": ([1], [2]), name: columns})
+    for t, atoms in ((0, "b(1,2)"), (0, ["b(1,2)", 3]), (1.5, []), ("1", [])):
+        with pytest.raises(UsageError):
+            session.push(t, atoms)  # type: ignore[arg-type]
+    assert session.finish() == []
+    session.push(np.int64(2), {"b/2": ([], [])})  # type: ignore[arg-type]
+    assert json.loads(session.state().splitlines()[0])["newest"] == 2
+    assert [model.atoms for model in session.finish()] == [[]]
 
 
 def test_sessions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ _ATOM: Final = re.compile(
     rf"\s*(?!not\b)([a-z][A-Za-z0-9_]*)\s*(?:\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\))?\s*\.?\s*", re.ASCII
 )
 _PARTS: Final = re.compile(rf'(?:[^;"<]|{_STRING}|{_IRI}|["<])+', re.ASCII)
+#: Python's texts may hold halves of characters; no file does.
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_PREDICATE: Final = re.compile(r"(?!not/)[a-z][A-Za-z0-9_]*/[1-9][0-9]*", re.ASCII)
 _VARIABLE: Final = re.compile(r"[(,]\s*([A-Z_]\w*)\s*[,)]")
 
 
@@ -38,9 +41,16 @@ def read_atom(text: str) -> tuple[str, Row]:
     found = _ATOM.fullmatch(text)
     if found is None:
         raise AtomError(_reason(text))
+    if not text.isascii() and SURROGATE.search(text):
+        raise AtomError(f"{text[:80]!r} has half a character (a surrogate)")
     name, arguments = found.groups()
     row = tuple(map(_constant, _ONE.findall(arguments))) if arguments else ()
     return f"{name}/{len(row)}", row
+
+
+def is_predicate(text: str) -> bool:
+    """Whether a text names a predicate with arguments, as in p/2."""
+    return _PREDICATE.fullmatch(text) is not None
 
 
 def read_constant(text: str) -> Value:

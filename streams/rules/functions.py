@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.errors import InputError
+from streams.rules.atoms import SURROGATE
 from streams.rules.problems import EvaluationError
 from streams.rules.syntax import External, Rule
 from streams.rules.values import LIMIT, Row, Value, content, string
@@ -31,7 +32,7 @@ def functions_of(text: str, file: str = "functions") -> Functions:
     found: dict[str, Any] = {"__name__": "functions", "__file__": file}
     try:
         exec(compile(text, file, "exec"), found)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{file}: {type(error).__name__}: {error}", "Mend the file with the functions.") from error
     return {name: value for name, value in found.items() if callable(value) and not name.startswith("_")}
 
@@ -45,7 +46,7 @@ def call(functions: Functions, rule: Rule, literal: External, inputs: Row) -> Ro
     said = f"&{literal.function}({', '.join(map(repr, given))})"
     try:
         found = functions[literal.function](*given)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EvaluationError(rule, f"{said} failed: {type(error).__name__}: {error}", "Mend the function.") from error
     if not literal.outputs:
         return () if _truth(found, rule, said) else None
@@ -64,6 +65,8 @@ def _truth(found: Any, rule: Rule, said: str) -> bool:
 
 def _constant(found: Any, rule: Rule, said: str) -> Value:
     if isinstance(found, str):
+        if SURROGATE.search(found):
+            raise EvaluationError(rule, f"{said} gave {found!r}, half a character", "Return whole characters.")
         return string(found)
     if isinstance(found, int):
         if -LIMIT <= found < LIMIT:

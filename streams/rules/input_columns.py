@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from shiq.errors import InputError
-from streams.rules.atoms import AtomError, read_constant
-from streams.rules.values import Row
+from streams.rules.atoms import AtomError, is_predicate, read_constant
+from streams.rules.values import IntegerOverflow, Row, in_range
 
 
 def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], ...]]]:
     """For each predicate ``p/2`` its columns: int64, or objects (constants). Raises: InputError."""
     for predicate, columns in given.items():
-        name, _, arity = predicate.rpartition("/")
-        if not name or not arity.isdigit() or int(arity) != len(columns) or not columns:
+        if not is_predicate(predicate) or int(predicate.rpartition("/")[2]) != len(columns):
             raise InputError(f"{predicate}: {len(columns)} columns", "Name predicates as p/2, and give a column an argument.")
         found = tuple(_column(predicate, column) for column in columns)
         if len({len(column) for column in found}) > 1:
@@ -26,14 +25,14 @@ def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray
 
 def _column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     array = column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else np.asarray(column)
-    if array.ndim == 1 and (array.dtype.kind == "i" or (array.dtype.kind == "u" and (array.size == 0 or array.max() < 1 << 63))):
+    if array.ndim == 1 and (array.size == 0 or array.dtype.kind == "i" or (array.dtype.kind == "u" and array.max() < 1 << 63)):
         return array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "OUS" or not all(isinstance(value, str | int) for value in array.tolist()):
         raise InputError(f"{predicate}: a column of {array.dtype}", "Give integers, or texts of constants.")
     found = np.empty(len(array), object)
     try:
-        found[:] = [read_constant(value) if isinstance(value, str) else int(value) for value in array.tolist()]
-    except AtomError as error:
+        found[:] = [read_constant(value) if isinstance(value, str) else in_range(int(value)) for value in array.tolist()]
+    except (AtomError, IntegerOverflow) as error:
         raise InputError(f"{predicate}: {error}", 'Write constants as in atoms: 5, on, "a text", <urn:x>.') from error
     return found
 

@@ -298,10 +298,7 @@ class Context:
             self.dictionary, step.aggregate.function, np.concatenate(groups), np.concatenate(firsts), count
         )
         result = value[inverse]
-        columns_ = dict(bindings.columns)
-        if step.gives is not None:
-            columns_[step.gives] = result
-        after = Bindings(columns_, bindings.count)
+        after = Bindings({**bindings.columns, **dict.fromkeys(step.gives, result)}, bindings.count)
         fits, valid = np.ones(bindings.count, np.bool_), None
         for relation, term in step.aggregate.guards:
             wanted, has = self.value(term, after)

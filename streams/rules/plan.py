@@ -88,7 +88,7 @@ class Planner:
             return (3 if names_in(*conjunct.inputs) <= known else 9), 0
         shared = self._shared(conjunct)
         opens = _opened(conjunct, known)
-        guards = names_in(*(term for _, term in conjunct.guards)) - ({opens} if opens else set())
+        guards = names_in(*(term for _, term in conjunct.guards)) - opens
         return (4 if shared | guards <= known else 9), 0
 
     def _shared(self, aggregate: Aggregate) -> set[str]:
@@ -125,13 +125,10 @@ def _assigned(comparison: Comparison, known: set[str]) -> str | None:
     return None
 
 
-def _opened(aggregate: Aggregate, known: set[str]) -> str | None:
-    """The variable that an aggregate binds."""
-    if not aggregate.negated:
-        for relation, term in aggregate.guards:
-            if relation == "=" and isinstance(term, Variable) and term.name not in known:
-                return term.name
-    return None
+def _opened(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
+    """The variables that an aggregate binds."""
+    equal = [term for relation, term in aggregate.guards if relation == "=" and not aggregate.negated]
+    return frozenset(term.name for term in equal if isinstance(term, Variable) and term.name not in known)
 
 
 def _compare(comparison: Comparison, known: set[str]) -> Compare:
@@ -170,7 +167,9 @@ def _given(step: Step) -> set[str]:
         return {name for _, name in step.new} | ({step.count} if step.count else set())
     if isinstance(step, Call):
         return set(step.new)
-    return {step.gives} if isinstance(step, Compare | Group) and step.gives else set()
+    if isinstance(step, Group):
+        return set(step.gives)
+    return {step.gives} if isinstance(step, Compare) and step.gives else set()
 
 
 def _asked(step: Step) -> set[str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.model import RDF
 from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
-from streams.front.sources import Source
+from streams.front.sources import LinesFile, Source
 from streams.rules.atoms import AtomError, read_line
 from streams.rules.triples import Mapping as Triples
 from streams.rules.values import string
@@ -65,6 +66,8 @@ class Reader:
             yield time_of(row, self.unit), self._types(row["types"])
         else:
             start, end = time_of({"t": row["from"]}, self.unit), time_of({"t": row["to"]}, self.unit)
+            if end < start:
+                raise EventError(f"a row from {start} to {end} ends before it begins")
             if end - start > LONGEST_SPAN:
                 raise EventError(f"from {start} to {end} are more than {LONGEST_SPAN:,} points")
             atoms = _span(row)
@@ -86,7 +89,7 @@ class Reader:
             try:
                 atom = self.triples.atom(triple)
             except AtomError as error:
-                yield Unreadable(triple, str(error))
+                yield Unreadable(triple.encode("utf-8", "backslashreplace").decode(), str(error))
             else:
                 if atom is not None:
                     yield atom
@@ -181,9 +184,6 @@ class Sorted:
 
 def has_spans(path: str) -> bool:
     """Whether the first line of a file is a row that spans points."""
-    try:
-        with open(path, "rb") as stream:
-            row = _row(stream.readline(1 << 20).decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError):
-        return False
+    record = next(LinesFile(Path(path)).read(False), None)
+    row = None if record is None else _row(record.data.decode("utf-8-sig", "replace"))
     return row is not None and "from" in row

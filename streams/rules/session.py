@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -75,8 +76,15 @@ class Session:
 
     def taken(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = "") -> Iterator[Model]:
         """As `push`, but the models one by one: many points may lie between two rows."""
-        if not isinstance(atoms, Mapping):
+        t = _time(t)
+        if isinstance(atoms, str):
+            raise UsageError(f"the text {atoms[:80]!r} instead of a list of texts", "Write [text].")
+        if isinstance(atoms, Mapping):
+            atoms = dict(columns_of(atoms))
+        else:
             atoms = list(atoms)
+            if not set(map(type, atoms)) <= {str, Unreadable}:
+                raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
         arrival = Arrival.LATE if self.closed is not None and t <= self.closed else self.clock.judge(t)
         if arrival is not Arrival.ACCEPTED:
             late = arrival is Arrival.LATE
@@ -91,7 +99,7 @@ class Session:
     def _take(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
         """Adds rows to an open point; whether they say that it ends."""
         if isinstance(atoms, Mapping):
-            for predicate, columns in columns_of(atoms):
+            for predicate, columns in atoms.items():
                 if predicate in point:
                     point[predicate] = [*rows_of(point[predicate]), *rows_of(columns)]
                 else:
@@ -109,7 +117,7 @@ class Session:
             try:
                 predicate, row = read_atom(text)
             except AtomError as error:
-                self.rejects.add(MALFORMED, source, line, str(error), text)
+                self.rejects.add(MALFORMED, source, line, str(error), _whole(text))
                 continue
             rows = point.get(predicate)
             if isinstance(rows, tuple):
@@ -186,8 +194,20 @@ class Session:
             replace_file(Path(path), json.dumps(head).encode() + b"\n" + state)
 
 
+def _time(t: Any) -> int:
+    try:
+        return index(t)
+    except TypeError:
+        raise UsageError(f"the time {t!r}", "Give an integer, in units of the timeline.") from None
+
+
+def _whole(text: str) -> str:
+    """A text as a file can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _shown(t: int, atoms: Atoms) -> str:
-    return f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
+    return _whole(f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}")
 
 
 def restored(program: Program, path: Path) -> Session:

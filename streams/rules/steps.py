@@ -108,12 +108,12 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """An aggregate: for each binding of ``shared``, the tuples of all elements."""
+    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that it ``gives`` its value to."""
 
     aggregate: Aggregate
     shared: tuple[str, ...]
     elements: tuple[tuple[tuple[Step, ...], tuple[Term, ...]], ...]
-    gives: str | None
+    gives: frozenset[str]
     keep: frozenset[str] = frozenset()
 
 

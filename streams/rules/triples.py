@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal, DecimalException, Inexact, localcontext
 from typing import Final
 
 from shiq.model import RDF, XSD
@@ -36,6 +36,10 @@ _KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger pos
     unsignedLong unsignedInt unsignedShort unsignedByte"""
 _INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
 _FRACTIONS: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_FLOAT: Final = re.compile(rf"{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?")
+_BLANKS: Final = " \t\r\n"
 _TIMES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
 #: The graph of a point, and its time.
 GRAPH: Final = "<urn:shiq:point:{t}>"
@@ -76,22 +80,20 @@ class Mapping:
 
     def _value(self, literal: str, datatype: str, mapped: Mapped) -> Value:
         text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
-        try:
-            if datatype in _INTEGERS:
-                return _bounded(int(text))
-            if datatype in _FRACTIONS:
-                with localcontext() as exact:
-                    exact.prec = 200
-                    scaled = Decimal(text) * (mapped.scale or 1)
-                if not scaled.is_finite() or scaled != scaled.to_integral_value():
-                    raise AtomError(f"{text} is no whole number{f' when scaled by {mapped.scale}' if mapped.scale else ''}")
-                return _bounded(int(scaled))
-            if datatype in _TIMES:
+        number = text.strip(_BLANKS)
+        if datatype in _INTEGERS:
+            if _INTEGER.fullmatch(number) is None:
+                raise _ill_typed(text, datatype)
+            return _bounded(number)
+        if datatype in _FRACTIONS:
+            if (_DECIMAL if datatype == XSD + "decimal" else _FLOAT).fullmatch(number) is None:
+                raise _ill_typed(text, datatype)
+            return _bounded(_scaled(number, mapped.scale))
+        if datatype in _TIMES:
+            try:
                 return time_of({"t": text}, self.unit)
-        except (ValueError, InvalidOperation, EventError) as error:
-            if isinstance(error, AtomError):
-                raise
-            raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
+            except EventError:
+                raise _ill_typed(text, datatype) from None
         return string(text)
 
     def quad(self, predicate: str, row: Row, t: int) -> str | None:
@@ -139,11 +141,34 @@ def _object(value: Value, scale: int | None) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+    code = int(found[1] or found[2] or "0", 16)
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        raise AtomError(f"{found[0]} is no character")
+    return chr(code) if code or not found[3] else _ESCAPED.get(found[3], found[3])
 
 
-def _bounded(number: int) -> int:
-    if not -LIMIT <= number < LIMIT:
-        raise AtomError(f"the integer {str(number)[:40]} is beyond 64 bits")
-    return number
+def _scaled(number: str, scale: int | None) -> str:
+    """``number`` times ``scale``, as an integer. Raises: AtomError where it is none."""
+    with localcontext() as exact:
+        exact.prec = 200
+        exact.traps[Inexact] = True
+        try:
+            found = Decimal(number) * (scale or 1)
+            if found == found.to_integral_value():
+                if found.adjusted() > 20:
+                    raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
+                return f"{found:.0f}"
+        except DecimalException:
+            pass
+    raise AtomError(f"{number[:80]} is no whole number{f' when scaled by {scale}' if scale else ''}")
+
+
+def _bounded(number: str) -> int:
+    found = int(number) if len(number) <= 40 else LIMIT
+    if not -LIMIT <= found < LIMIT:
+        raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
+    return found
+
+
+def _ill_typed(text: str, datatype: str) -> AtomError:
+    return AtomError(f"{text[:80]!r} is not of type {datatype}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def _run(feed: Feed, program: Program, options: Options, show: str, shards: int,
     from streams.rules.stream import RuleStream
 
     reader, made = _reading(feed, program)
-    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards)}
+    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "python": _digest(python)}
     with feed.started(settings, made) as run:
         session = Session(program, options, Rejects(run.outputs.texts("rejects")))
         if shards > 1:
@@ -119,6 +120,7 @@ def _run_on_spark(feed: Feed, program: Program, options: Options, show: str, sha
 
     text = Path(python).read_text(encoding="utf-8-sig") if python is not None else None
     settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "engine": "spark"}
+    settings["python"] = _digest(python)
     with feed.started(settings) as run:
         result = on_spark(
             run,
@@ -135,6 +137,11 @@ def _run_on_spark(feed: Feed, program: Program, options: Options, show: str, sha
         )
     feed.tell(evaluated_text(result, verbose=feed.verbose))
     return result
+
+
+def _digest(python: str | None) -> str:
+    """What a checkpoint keeps of the file with functions."""
+    return "none" if python is None else sha256(Path(python).read_bytes()).hexdigest()[:16]
 
 
 def _why(feed: Feed, program: Program, options: Options, why: str, when: int) -> int:
