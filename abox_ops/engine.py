@@ -7,7 +7,7 @@ batch. It never asks a reasoner. All engines give equal add sets for equal input
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from shiq.abox import ABox
@@ -30,6 +30,32 @@ Certain: TypeAlias = Callable[[], object]
 
 def unheard() -> None:
     """A `Certain` of nobody."""
+
+
+def never_over() -> bool:
+    """An `Inquiry.is_over` without a limit of time."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """How a batch is decided while it is patched.
+
+    ``decide``: asked for modules, as often as need be.
+    ``is_over``: after it says so, what is not decided yet is left undetermined.
+    ``verdict_only``: ends where the batch is known to be inconsistent, with what was looked at by then.
+    ``certain``: called as soon as that is known.
+    """
+
+    decide: Decide
+    is_over: Callable[[], bool] = never_over
+    verdict_only: bool = False
+    certain: Certain = unheard
+
+    @property
+    def to_the_end(self) -> Inquiry:
+        """The same, but not ended by a contradiction, and told to nobody."""
+        return replace(self, verdict_only=False, certain=unheard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +122,11 @@ class ModelKnowledgeBase(Protocol):
 
     is_completed: bool
 
-    def patched(
-        self,
-        insertions: ABox,
-        deletions: ABox,
-        decide: Decide,
-        is_over: Callable[[], bool],
-        *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
-    ) -> tuple[AddSet, Sequence[Answer]]:
+    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[AddSet, Sequence[Answer]]:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
 
-        ``decide`` is asked as often as need be, for the certified completion too, which is that of A where it is known, unless
-        complex assertions are deleted (THEORY, "N in a store, and its renewal"), else that of A less ``deletions``; after
-        ``is_over`` says so, what is not decided yet is left undetermined. With ``verdict_only``, ends where the batch is known to
-        be inconsistent, with what was looked at by then. ``certain`` is called as soon as that is known.
+        ``inquiry`` is asked for the certified completion too, which is that of A where it is known, unless complex assertions are
+        deleted (THEORY, "N in a store, and its renewal"), else that of A less ``deletions``.
         """
 
 

@@ -12,7 +12,7 @@ Equal to `abox_ops.memory` on every input; what is done per signature is `abox_o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -23,7 +23,7 @@ from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, ar
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView, batch_of, split
 from abox_ops.elements.vocabulary import name_of
-from abox_ops.engine import CRITERIA, MODEL, AddSet, Certain, Decide, NamedModule, unheard
+from abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from abox_ops.index.calculi import Calculi
 from abox_ops.index.columns import Index, alone, build_index, stored_index
 from abox_ops.index.deletion import index_without
@@ -97,22 +97,13 @@ class LocalKnowledgeBase:
         lacked = self.whole(deletions)
         return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
-    def patched(
-        self,
-        insertions: ABox,
-        deletions: ABox,
-        decide: Decide,
-        is_over: Callable[[], bool],
-        *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
-    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
         known = self._completion
         if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
-        return after._patch(after.whole(insertions), decide, is_over, verdict_only, certain)
+        return after._patch(after.whole(insertions), inquiry)
 
     def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
         """See `abox_ops.engine.Layering`."""
@@ -127,29 +118,24 @@ class LocalKnowledgeBase:
         base, index, outside = found
         return replace(self, base=base, made_index=index, _completions=[outside])
 
-    def _patch(
-        self, whole: UnionView, decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
-    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+    def _patch(self, whole: UnionView, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self.calculi.brought(whole)
         calculus = self.calculi.of(self.calculi.simplified(added), MODEL, whole.names)
-        return self.patch_with(whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain)
+        return self.patch_with(whole, calculus, added, inquiry)
 
     def patch_with(
         self,
         whole: UnionView,
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
-        decide: Decide,
-        is_over: Callable[[], bool],
+        inquiry: Inquiry,
         *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
         all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
-        outside = self._outside(decide, is_over)
+        outside = self._outside(inquiry)
         patch = self._onto(outside, whole, calculus, added, all_around=all_around)
-        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+        found = patched(patch, inquiry)
         add_set = self.add_set_on(calculus, whole, patch.found())
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
 
@@ -184,12 +170,12 @@ class LocalKnowledgeBase:
         """What was ``found`` in ``whole`` under ``calculus``."""
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
-    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
+    def _outside(self, inquiry: Inquiry) -> OutsideCompletion:
         """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
         if self._completion is not None:
             return self._completion
-        outside = self.certified(decide, is_over).completion
-        if not is_over():
+        outside = self.certified(inquiry.to_the_end).completion
+        if not inquiry.is_over():
             self._completions.append(outside)
         return outside
 
@@ -208,13 +194,13 @@ class LocalKnowledgeBase:
     def _completion(self) -> OutsideCompletion | None:
         return self._completions[0] if self._completions else self._stored_completion
 
-    def certified(self, decide: Decide, is_over: Callable[[], bool], *, verdict_only: bool = False) -> Certified:
-        """(T, A) by itself, and N; ``verdict_only``: see `abox_ops.patch.certificate_columns.certified`."""
+    def certified(self, inquiry: Inquiry) -> Certified:
+        """(T, A) by itself, and N: see `abox_ops.patch.certificate_columns.certified`."""
 
         def named(graph: Graph) -> Named:
             return lambda found: self.add_set_of(graph, found).modules
 
-        return certified(self.index, self.base, self.roles, named, decide, is_over, verdict_only=verdict_only)
+        return certified(self.index, self.base, self.roles, named, inquiry)
 
     def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
         """What was ``found`` on a ``graph`` of A alone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from abox_ops.elements.normal import normalise
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph, SettledGraph
 from abox_ops.elements.vocabulary import name_of, vocabulary
-from abox_ops.engine import CRITERIA, Certain, Decide, NamedModule, unheard
+from abox_ops.engine import CRITERIA, Inquiry, NamedModule
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
 from abox_ops.labels.needs import Needs
@@ -202,19 +202,10 @@ class MemoryKnowledgeBase:
         """See `abox_ops.engine.ModelKnowledgeBase`."""
         return bool(self._completions)
 
-    def patched(
-        self,
-        insertions: ABox,
-        deletions: ABox,
-        decide: Decide,
-        is_over: Callable[[], bool],
-        *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
-    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[MemoryAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
-        return self._as_certified(base)._patch(inserted, decide, is_over, verdict_only, certain)
+        return self._as_certified(base)._patch(inserted, inquiry)
 
     def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
@@ -239,7 +230,7 @@ class MemoryKnowledgeBase:
         added = [x for x in vocabulary(batch, self.roles) if x not in known]
         return (simplify(self.source, (*self.extra, *added)) if added else self.simplified), added
 
-    def _outside(self, decide: Decide, is_over: Callable[[], bool]) -> tuple[Patching, OutsideCompletion]:
+    def _outside(self, inquiry: Inquiry) -> tuple[Patching, OutsideCompletion]:
         """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
         if self._completions:
             return self._completions[0]
@@ -249,16 +240,14 @@ class MemoryKnowledgeBase:
         nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
         plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
         patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
-        found = (means, certified_completion(told, patch, decide, is_over))
-        if not is_over():
+        found = (means, certified_completion(told, patch, inquiry.to_the_end))
+        if not inquiry.is_over():
             self._completions.append(found)
         return found
 
-    def _patch(
-        self, inserted: frozenset[Assertion], decide: Decide, is_over: Callable[[], bool], verdict_only: bool, certain: Certain
-    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
-        patch = self._new_patch(inserted, *self._outside(decide, is_over))
-        found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=certain)
+    def _patch(self, inserted: frozenset[Assertion], inquiry: Inquiry) -> tuple[MemoryAddSet, Sequence[Answer]]:
+        patch = self._new_patch(inserted, *self._outside(inquiry))
+        found = patched(patch, inquiry)
         add_set = MemoryAddSet(patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules)
         return add_set, found.answers
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from abox_ops.engine import AddSet
+from abox_ops.engine import AddSet, Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
@@ -397,7 +397,7 @@ def patches_equal(parts: Parts) -> None:
     for kind in (GraphFramesKnowledgeBase, MemoryKnowledgeBase):
         decider = Decider(reasoner)
         knowledge_base: Any = kind.build(tbox, abox_of(base))
-        arguments = abox_of(insertions), abox_of(deletions), decider.decide, lambda: False
+        arguments = abox_of(insertions), abox_of(deletions), Inquiry(decider.decide)
         told.append(patch_facts(*knowledge_base.patched(*arguments)))
     reasoner.close()
     assert told[0] == told[1]
@@ -406,7 +406,7 @@ def patches_equal(parts: Parts) -> None:
 def is_consistent(parts: Parts) -> bool:
     reasoner = create("own")
     base = LocalKnowledgeBase.build(parts[0], abox_of(parts[1]))
-    found = base.certified(Decider(reasoner).decide, lambda: False)
+    found = base.certified(Inquiry(Decider(reasoner).decide))
     reasoner.close()
     return found.completion.is_guessed
 
@@ -438,7 +438,7 @@ def test_patches_less_deletions_of_a_stored_model(core: SparkSession, tmp_path: 
         for kind in (GraphFramesKnowledgeBase, LocalKnowledgeBase):
             opened = kind.from_store(store)
             assert opened.is_completed and deletions
-            arguments = abox_of(insertions), abox_of(deletions), Decider(reasoner).decide, lambda: False
+            arguments = abox_of(insertions), abox_of(deletions), Inquiry(Decider(reasoner).decide)
             told.append(patch_facts(*opened.patched(*arguments)))
     reasoner.close()
     assert told[0] == told[1]

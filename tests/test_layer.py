@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import abox_ops.conflicts.explain
-from abox_ops.engine import AddSet
+from abox_ops.engine import AddSet, Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
@@ -75,7 +75,7 @@ def on_top(seed: int, decider: Decider, folder: Path | None = None) -> list[tupl
         return decider.decide(tbox, modules)
 
     def checked(knowledge_base: Any, part: ABox) -> tuple[Any, Verdict]:
-        found, answers = knowledge_base.patched(part, abox_of([]), decide, lambda: False)
+        found, answers = knowledge_base.patched(part, abox_of([]), Inquiry(decide))
         return found, verdict_of(found.contradictory, answers)
 
     batch = [a for a in dict.fromkeys(kb.insertions) if a not in set(kb.abox)]
@@ -128,16 +128,16 @@ def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(tmp_path: P
     index(tbox, base, tmp_path / "kg")
     kb = LocalKnowledgeBase.from_store(open_stored(tmp_path / "kg"))
     rest = [ObjectPropertyAssertion(r, "urn:a", "urn:new"), DataPropertyAssertion(d, "urn:new", Literal("1"))]
-    accepted, _ = kb.patched(abox_of(rest), abox_of([]), decider.decide, lambda: False)
+    accepted, _ = kb.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))
     above = kb.with_accepted(accepted)
     assert above is not None
     assert above.base.terms_of(above.base.nodes()) == ["urn:a", "urn:new"]
     assert len(above) == len(kb) + 2
-    again = above.patched(abox_of(rest), abox_of([]), decider.decide, lambda: False)[0]
+    again = above.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))[0]
     assert again.insertions == 0
     for value, verdict in ("1", Verdict.CONSISTENT), ("2", Verdict.INCONSISTENT):
         part = abox_of([DataPropertyAssertion(d, "urn:new", Literal(value))])
-        found, answers = above.patched(part, abox_of([]), decider.decide, lambda: False)
+        found, answers = above.patched(part, abox_of([]), Inquiry(decider.decide))
         assert verdict_of(found.contradictory, answers) is verdict
 
 

@@ -17,7 +17,7 @@ from test_model import CASES, Case
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.counting.remembered import Read, Remembered
 from abox_ops.elements.columns import Graph
-from abox_ops.engine import ModelKnowledgeBase
+from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
@@ -56,7 +56,7 @@ def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider, deletion
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    found, answers = base.patched(insertions, deletions or abox_of([]), decide, lambda: False)
+    found, answers = base.patched(insertions, deletions or abox_of([]), Inquiry(decide))
     return {
         "insertions": found.insertions,
         "size": found.size,
@@ -128,7 +128,7 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     """Counts under random labels, after those under others were remembered, against counts that remember nothing."""
     kb, dice = random_kb(seed), random.Random(seed)
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    patch = base.patched(abox_of(kb.insertions), abox_of([]), decider.decide, lambda: False)[0].patch
+    patch = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decider.decide))[0].patch
     assert patch is not None
     graph, calculus, remembered = patch.graph, patch.calculus, Remembered()
     while not graph.expanded.all():

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from abox_ops.conflicts.explain import Explainer
-from abox_ops.engine import AddSet, NamedModule
+from abox_ops.engine import AddSet, Inquiry, NamedModule
 from abox_ops.index.columns import vocabulary_of
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
@@ -372,7 +372,7 @@ def patched_less(seed: int, path: Path) -> bool:
         gone = gone.set_column(split, "split", pa.array([DELETED] * len(gone), pa.int64()))
         ran = closed(pa.concat_tables([gone, rows_of(abox_of(kb.insertions))]), plan)
         local = LocalKnowledgeBase.from_store(store)
-        found, answers = local.patched(abox_of(kb.insertions), abox_of(deletions), Decider(create("own")).decide, lambda: False)
+        found, answers = local.patched(abox_of(kb.insertions), abox_of(deletions), Inquiry(Decider(create("own")).decide))
         assert ran.answers is not None and described([ran.add_set]) == described([found]), seed
         assert verdicts_of(ran.add_set, ran.answers) == verdicts_of(found, answers), seed
     return True

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abox_ops.engine import ModelKnowledgeBase
+from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
@@ -39,7 +39,7 @@ def found(base: ModelKnowledgeBase, kb: RandomKB, decider: Decider, *, verdict_o
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    add_set, answers = base.patched(abox_of(kb.insertions), abox_of([]), decide, lambda: False, verdict_only=verdict_only)
+    add_set, answers = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=verdict_only))
     verdicts = {a.verdict for a in answers}
     refuted = bool(add_set.contradictory) or Verdict.INCONSISTENT in verdicts
     return {
@@ -132,14 +132,14 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
     seed = next(seed for seed in SEEDS if check(seed, decider) == "told")
     kb = random_kb(seed)
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    base.patched(abox_of([]), abox_of([]), decider.decide, lambda: False)
+    base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
     asked: list[int] = []
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         asked.append(len(modules))
         return decider.decide(tbox, modules)
 
-    add_set, _ = base.patched(abox_of(kb.insertions), abox_of([]), decide, lambda: False, verdict_only=True)
+    add_set, _ = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=True))
     assert not asked
     patch = add_set.patch
     assert patch is not None

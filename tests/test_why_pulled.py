@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from abox_ops.elements.pulled_in import NOTHING, PulledInReasons
+from abox_ops.engine import Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
@@ -41,7 +42,7 @@ def add_set(seed: int, criterion: str) -> LocalAddSet:
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
     if criterion == "clausal":
         return base.add_set(abox_of(kb.insertions), abox_of([]), criterion)
-    return base.patched(abox_of(kb.insertions), abox_of([]), decide, lambda: False)[0]
+    return base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide))[0]
 
 
 def unexplained(of: LocalAddSet) -> list[int]:

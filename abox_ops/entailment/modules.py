@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from abox_ops.engine import NamedModule
+from abox_ops.engine import Inquiry, NamedModule
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.local import LocalKnowledgeBase
@@ -106,7 +106,7 @@ class ModuleFinder:
         def is_over() -> bool:
             return deadline is not None and time.monotonic() > deadline
 
-        found = base.certified(partial(reasoners.decide, deadline=deadline), is_over, verdict_only=True)
+        found = base.certified(Inquiry(partial(reasoners.decide, deadline=deadline), is_over, verdict_only=True))
         answers = distinct_answers(found.patched.answers)
         refuted = next((a for a in answers if a.verdict is Verdict.INCONSISTENT), None)
         undecided = next((a for a in answers if a.verdict is Verdict.UNDETERMINED), None)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from abox_ops.engine import Decide
+from abox_ops.engine import Inquiry
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.patch.reference import Patch
 from abox_ops.patch.widening import patched
 
 
-def certified_completion(base: OutsideCompletion, patch: Patch, decide: Decide, is_over: Callable[[], bool]) -> OutsideCompletion:
+def certified_completion(base: OutsideCompletion, patch: Patch, inquiry: Inquiry) -> OutsideCompletion:
     """N of a consistent (T, A); ``patch`` puts all of A into nothing, ``base`` says what is told.
 
     Where A turns out to be inconsistent, or is left undecided under an assumption, N says nothing beyond ``base``.
     """
-    found = patched(patch, decide, is_over)
+    found = patched(patch, inquiry)
     if patch.contradictory() or not found.is_consistent:
         return base
     elements = base.graph.elements

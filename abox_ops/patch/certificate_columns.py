@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.elements.base import Base
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import StoredPartition, components, grouping
-from abox_ops.engine import Decide
+from abox_ops.engine import Inquiry
 from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import Touched
 from abox_ops.labels.columns import Calculus
@@ -60,20 +60,17 @@ def certified(
     base: Base,
     roles: RoleBox,
     named: Callable[[Graph], Named],
-    decide: Decide,
-    is_over: Callable[[], bool],
-    *,
-    verdict_only: bool = False,
+    inquiry: Inquiry,
 ) -> Certified:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
-    assumption, N says nothing beyond told; with ``verdict_only``, that ends it. ``named``: see `Patch`."""
+    assumption, N says nothing beyond told. ``named``: see `Patch`."""
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
     graph.expand(everyone)
     patch = Certification(index, calculus, graph, _NOTHING, of_told(calculus), named(graph))
     refuted: list[bool] = []
-    found = patched(patch, decide, is_over, verdict_only=verdict_only, certain=lambda: refuted.append(True))
+    found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
         return Certified(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)

@@ -7,11 +7,11 @@ and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from abox_ops.engine import Certain, Decide, NamedModule, unheard
+from abox_ops.engine import Certain, Inquiry, NamedModule, unheard
 from abox_ops.modules.named import ModuleAnswers, NamedModules, asked, distinct_answers, positions
 from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer
@@ -75,23 +75,16 @@ class _Refuted:
         return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(_individuals(module))]
 
 
-def patched(
-    patch: Patch,
-    decide: Decide,
-    is_over: Callable[[], bool] = lambda: False,
-    *,
-    verdict_only: bool = False,
-    certain: Certain = unheard,
-) -> Patched:
-    """Decides (T, A ∪ A⁺) by patching the certified model; ``is_over`` says when to leave undecided what is. With
-    ``verdict_only``, ends as soon as it is known to be inconsistent, which consequences of (T, A ∪ A⁺) alone can show;
-    ``certain`` is called then.
+def patched(patch: Patch, inquiry: Inquiry) -> Patched:
+    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as soon as consequences of
+    (T, A ∪ A⁺) alone show it.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
+    decide, verdict_only = inquiry.decide, inquiry.verdict_only
     refuted = _Refuted()
     while True:
-        if patch.close(to_clash=verdict_only, certain=certain):
+        if patch.close(to_clash=verdict_only, certain=inquiry.certain):
             return Patched((), ())
         modules = NamedModules.of(patch.asked())
         rest = refuted.others(modules)
@@ -104,9 +97,13 @@ def patched(
             for i, answer in zip(failed, decide(patch.tbox, [bare[rest[i]].module for i in failed])):
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[rest[i]], answer)
-                    certain()
+                    inquiry.certain()
                     settled.add(i)
-        if is_over() or (verdict_only and refuted.modules) or not _widen(patch, [open_[i] for i in failed if i not in settled]):
+        if (
+            inquiry.is_over()
+            or (verdict_only and refuted.modules)
+            or not _widen(patch, [open_[i] for i in failed if i not in settled])
+        ):
             break
     if not refuted.modules:
         return Patched(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))

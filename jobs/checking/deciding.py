@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from abox_ops.engine import MODEL, AddSet, ModelKnowledgeBase, unheard
+from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, unheard
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from jobs.checking.answer import refuted_result, result_of, time_over
@@ -74,10 +74,10 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, Sequence[Answer]]:
         if onto is not None:
-            return onto.patched(part, abox_of(()), decide, is_over)
+            return onto.patched(part, abox_of(()), Inquiry(decide, is_over))
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and offers(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, decide, is_over, verdict_only=options.verdict_only, certain=certain)
+            found = knowledge_base.patched(part, deletions, Inquiry(decide, is_over, options.verdict_only, certain))
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)

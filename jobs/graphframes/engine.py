@@ -7,7 +7,7 @@ counting, and the border rules of a patch, the columns of `local` do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView
-from abox_ops.engine import Certain, Decide, unheard
+from abox_ops.engine import Inquiry
 from abox_ops.index.columns import Index, alone, stored_index
 from abox_ops.index.touched import Touched, touched_by
 from abox_ops.labels.columns import Calculus
@@ -118,18 +118,13 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         whole: UnionView,
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
-        decide: Decide,
-        is_over: Callable[[], bool],
+        inquiry: Inquiry,
         *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
         all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().patch_with(
-                whole, calculus, added, decide, is_over, verdict_only=verdict_only, certain=certain, all_around=all_around
-            )
+            return super().patch_with(whole, calculus, added, inquiry, all_around=all_around)
 
     def plain_patch(
         self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], *, all_around: bool = False

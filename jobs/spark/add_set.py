@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abox_ops.conflicts.identities import Identity
-from abox_ops.engine import MODEL
+from abox_ops.engine import MODEL, Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
@@ -45,7 +45,7 @@ class SparkAddSet:
             return None
         rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
         deletions = ABox() if self.gone is None else deletions_of(self.gone)
-        found, answers = self.local.patched(abox_of_rows(rows), deletions, self.decider.decide, lambda: False)
+        found, answers = self.local.patched(abox_of_rows(rows), deletions, Inquiry(self.decider.decide))
         accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
         return found.patch if accepted else None
 

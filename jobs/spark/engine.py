@@ -11,13 +11,13 @@ import atexit
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from abox_ops.engine import MODEL, AddSet, Certain, Decide, unheard
+from abox_ops.engine import MODEL, AddSet, Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import inconsistent_groups
@@ -93,18 +93,9 @@ class SparkKnowledgeBase:
         """See `abox_ops.engine.ModelKnowledgeBase`."""
         return self.local.is_completed
 
-    def patched(
-        self,
-        insertions: ABox,
-        deletions: ABox,
-        decide: Decide,
-        is_over: Callable[[], bool],
-        *,
-        verdict_only: bool = False,
-        certain: Certain = unheard,
-    ) -> tuple[AddSet, Sequence[Answer]]:
+    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[AddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`; on the driver."""
-        found, answers = self.local.patched(insertions, deletions, decide, is_over, verdict_only=verdict_only, certain=certain)
+        found, answers = self.local.patched(insertions, deletions, inquiry)
         return cast(AddSet, found), answers
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
@@ -327,7 +318,7 @@ class _Explaining:
             found: AddSet
             answers: Sequence[Answer]
             if options.criterion == MODEL:
-                patch, answers = self.local.patched(part, deletions, decide, is_over)
+                patch, answers = self.local.patched(part, deletions, Inquiry(decide, is_over))
                 found = cast(AddSet, patch)
             else:
                 found = cast(AddSet, self.local.add_set(part, deletions, options.criterion))

@@ -33,11 +33,11 @@ The sets I are disjoint, and so are their rows and modules. ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from abox_ops.engine import Decide
+from abox_ops.engine import Inquiry
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
@@ -52,7 +52,7 @@ from shiq.reasoner.protocol import Answer
 
 def patch_all(kb: LocalKnowledgeBase, insertions: ABox, deletions: ABox, plan: Plan) -> tuple[LocalAddSet, Sequence[Answer]]:
     """The patch of the whole batch, with this worker's reasoner."""
-    return kb.patched(insertions, deletions, *_asked(plan))
+    return kb.patched(insertions, deletions, _inquiry(plan))
 
 
 def patch(
@@ -61,7 +61,7 @@ def patch(
     """The patch of some insertions, with the vocabulary of the whole batch; and which numbers of its graph were changed.
     ``known``: nodes of individuals."""
     whole, calculus = whole_of(kb, insertions, known, plan)
-    add_set, answers = kb.patch_with(whole, calculus, plan.extra, *_asked(plan), all_around=True)
+    add_set, answers = kb.patch_with(whole, calculus, plan.extra, _inquiry(plan), all_around=True)
     # Counting what is kept looks at the far ends of inequalities too: they are consulted.
     _ = add_set.size
     assert add_set.patch is not None
@@ -77,9 +77,9 @@ def plain_patch(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, in
     return add_set, write_set(patch)
 
 
-def _asked(plan: Plan) -> tuple[Decide, Callable[[], bool]]:
+def _inquiry(plan: Plan) -> Inquiry:
     decider = decider_of(plan.asking, (plan.store.identity, plan.extra, plan.names))
-    return decided_in_time(decider, plan.asking.seconds)
+    return Inquiry(*decided_in_time(decider, plan.asking.seconds))
 
 
 def write_set(patch: Patch) -> Bools:

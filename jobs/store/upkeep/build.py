@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from abox_ops.elements.base import ArrayBase
-from abox_ops.engine import Decide
+from abox_ops.engine import Decide, Inquiry
 from abox_ops.index.columns import build_index
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
@@ -54,7 +54,7 @@ def certified_by_model(
 ) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
     """N of a base, what was kept for its certificate, and one answer for each module; None where it could not be certified."""
     # Where A is inconsistent, nothing of this is used.
-    found = knowledge_base.certified(decide, is_over, verdict_only=True)
+    found = knowledge_base.certified(Inquiry(decide, is_over, verdict_only=True))
     if not found.completion.is_guessed:
         return None
     add_set = knowledge_base.add_set_of(found.patch.graph, found.patch.found())
