@@ -257,10 +257,11 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: py
     for module in (deciding, options):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now))
     monkeypatch.setattr("jobs.store.upkeep.prepare", lambda tbox, abox: Prepared())
-    monkeypatch.setattr(certifying, "certify_base", lambda *given: given[4].timeout)
+    monkeypatch.setattr(certifying, "certify_base", lambda question: question.options.timeout)
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
         with OpenedDecider(Options(reasoner="own")) as decider:
-            asked = certifying.prepare_and_certify(Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock())
+            question = certifying.BaseQuestion(Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock())
+            asked = certifying.prepare_and_certify(question)
         assert asked[1] == (rest if rest is None else pytest.approx(rest))

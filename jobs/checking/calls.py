@@ -74,7 +74,7 @@ def check_insertions(
 @takes_settings
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
     """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
-    from jobs.checking.certifying import certify_base
+    from jobs.checking.certifying import BaseQuestion, certify_base
 
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
@@ -85,7 +85,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
             clock.stage("reading")
             leftovers = (*ontology.leftovers, *empty_tbox(ontology))
             allowing = replace(options, allow=options.allow | {"empty-tbox"})
-            return certify_base(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock)
+            return certify_base(BaseQuestion(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock))
 
         return in_time(options, clock, check)
 
@@ -100,7 +100,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
 
     Raises `StoreError` if the store was changed meanwhile.
     """
-    from jobs.checking.certifying import certificate_of, own_reading, prepare_and_certify, read_again
+    from jobs.checking.certifying import BaseQuestion, certificate_of, own_reading, prepare_and_certify, read_again
 
     options = Options(**settings_of(settings))
     keeper, path = load(STORE), Path(store)
@@ -116,7 +116,8 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         # What was allowed of the data stays so; of a new TBox nothing was.
         known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
         leftovers = (*known, *aside, *told_aside(asides))
-        prepared, result = prepare_and_certify(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
+        question = BaseQuestion(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
+        prepared, result = prepare_and_certify(question)
         certificate = certificate_of(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
@@ -149,7 +150,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
     `check_insertions`."""
-    from jobs.checking.certifying import certificate_of, index_far, prepare_and_certify
+    from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify
 
     options = Options(**settings_of(settings))
     if options.engine in BUILDERS:
@@ -167,7 +168,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
             given_abox, asides = repair(ontology, given_abox, asked)
             clock.stage("setting conflicts aside")
         told = (*of_tbox, *of_data, *told_aside(asides))
-        prepared, result = prepare_and_certify(ontology, given_abox, told, ledger, options, asked, clock)
+        prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
         load(STORE).write_store(
             Path(store),
             ontology.tbox,

@@ -58,9 +58,8 @@ def certified(
     clock.doing = "certifying the base"
     if require_axioms:
         leftovers += empty_tbox(ontology)
-    result = certify_base(
-        ontology, given.abox, leftovers, Counter(ontology.ledger) + Counter(given.ledger), options, decider, clock
-    )
+    ledger = Counter(ontology.ledger) + Counter(given.ledger)
+    result = certify_base(BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock))
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = well_typed(given.abox, options)
@@ -84,34 +83,53 @@ def certified(
     )
 
 
-def certify_base(
-    ontology: Reading,
-    abox: ABox,
-    leftovers: tuple[Leftover, ...],
-    ledger: Mapping[str, int],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss"). Of ``ontology``, T and the
-    labels count."""
-    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
-    tbox = ontology.tbox
-    empty = begun(options).build(tbox, ABox())
-    abox, aside = well_typed(abox, options)
+@dataclass(frozen=True)
+class BaseQuestion:
+    """Whether (T, A) is consistent by itself.
+
+    ``ontology``: T, and what its terms are called.
+    ``abox``: A.
+    ``leftovers``, ``ledger``: of reading both.
+    ``decider``, ``clock``: what is asked, and in what time, by ``options``.
+    """
+
+    ontology: Reading
+    abox: ABox
+    leftovers: tuple[Leftover, ...]
+    ledger: Mapping[str, int]
+    options: Options
+    decider: Decider
+    clock: Clock
+
+    @property
+    def by_form(self) -> BaseQuestion:
+        """The same with T as it is read by what is allowed."""
+        tbox = read_by_form(self.ontology.tbox, allowed_of(self.leftovers, self.options))
+        return replace(self, ontology=replace(self.ontology, tbox=tbox))
+
+    def opened(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
+        """T with ``knowledge_base``, taken for certified."""
+        ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
+        return OpenBase(ontology.tbox, knowledge_base, (*self.leftovers, *more), certificate, labels=lambda: ontology.labels)
+
+
+def certify_base(question: BaseQuestion) -> Result:
+    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss")."""
+    question = question.by_form
+    options, decider, clock = question.options, question.decider, question.clock
+    empty = begun(options).build(question.ontology.tbox, ABox())
+    abox, aside = well_typed(question.abox, options)
     asked: Evidence | None = None
     if not len(abox):
-        something = _something_at_all(ontology, leftovers, ledger, options, decider, clock)
+        something = _something_at_all(question)
         if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
             return something
-        if any(map(is_outside, leftovers)):
+        if any(map(is_outside, question.leftovers)):
             # HermiT was asked about the whole, if that was needed.
             asked = something.evidence
-            leftovers, options = asked.leftovers, replace(options, outside="undetermined")
-    told = impossible_classes(empty.simplified.clauses, options)
-    certificate = {"verdict": Verdict.CONSISTENT.value}
-    base = OpenBase(tbox, empty, (*leftovers, *aside, *told), certificate, labels=lambda: ontology.labels)
-    result = decided(base, InputBatch(abox, ABox(), (), ledger), options, decider, clock)
+            question, options = replace(question, leftovers=asked.leftovers), replace(options, outside="undetermined")
+    base = question.opened(empty, *aside, *impossible_classes(empty.simplified.clauses, options))
+    result = decided(base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock)
     if asked is not None:
         notes, counts = (*asked.notes, *result.evidence.notes), {**asked.decided, **result.evidence.decided}
         result = replace(result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent))
@@ -124,21 +142,13 @@ def _of_base(result: Result) -> Result:
     return replace(result, conflicts=conflicts)
 
 
-def _something_at_all(
-    ontology: Reading,
-    leftovers: tuple[Leftover, ...],
-    ledger: Mapping[str, int],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> Result:
+def _something_at_all(question: BaseQuestion) -> Result:
     """Where there is no individual: whether there can be one, since no domain is empty."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
-    empty = engine_named("memory").build(ontology.tbox, ABox())
-    certificate = {"verdict": Verdict.CONSISTENT.value}
-    base = OpenBase(ontology.tbox, empty, leftovers, certificate, labels=lambda: ontology.labels)
+    options = question.options
+    base = question.opened(engine_named("memory").build(question.ontology.tbox, ABox()))
     plain = replace(options, criterion="none", engine="memory")
-    result = decided(base, InputBatch(something, ABox(), (), ledger), plain, decider, clock)
+    result = decided(base, InputBatch(something, ABox(), (), question.ledger), plain, question.decider, question.clock)
     conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
     reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
@@ -146,26 +156,19 @@ def _something_at_all(
     return replace(result, reason=reason, conflicts=conflicts, evidence=evidence, statistics=statistics, a_add=(), modules=())
 
 
-def prepare_and_certify(
-    ontology: Reading,
-    abox: ABox,
-    leftovers: tuple[Leftover, ...],
-    ledger: Mapping[str, int],
-    options: Options,
-    decider: Decider,
-    clock: Clock,
-) -> tuple[Any, Result]:
+def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY, "Outside
     completion"); where that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that
     is left."""
-    ontology = replace(ontology, tbox=read_by_form(ontology.tbox, allowed_of(leftovers, options)))
-    tbox = ontology.tbox
+    question = question.by_form
+    tbox, abox, options = question.ontology.tbox, question.abox, question.options
+    decider, clock = question.decider, question.clock
     prepared = load(STORE).prepare(tbox, abox)
     clock.stage("indexing")
     clock.restart("certifying")
 
     def asked_as_a_whole(rest: Options) -> Result:
-        return in_time(rest, clock, lambda: certify_base(ontology, abox, leftovers, ledger, rest, decider, clock), leftovers)
+        return in_time(rest, clock, lambda: certify_base(replace(question, options=rest)), question.leftovers)
 
     if not len(abox) or options.criterion not in (AUTO, MODEL):
         return prepared, asked_as_a_whole(options)
@@ -176,16 +179,15 @@ def prepare_and_certify(
             found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
     except TimeIsOver:
         # The index was there before, and labels beyond its own are not written.
-        return prepared, out_of_time(options, clock, leftovers)
+        return prepared, out_of_time(options, clock, question.leftovers)
     clock.stage("certifying")
     if found is None:
         clock.restart("certifying")
         return prepared, asked_as_a_whole(replace(options, timeout=left()))
     prepared, add_set, answers = found
     told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
-    leftovers = (*leftovers, *impossible_classes(add_set.tbox, options), *crowds(add_set))
-    base = OpenBase(tbox, range(len(abox)), leftovers, {"verdict": Verdict.CONSISTENT.value}, labels=lambda: ontology.labels)  # type: ignore[arg-type]
-    result = answered_outside(base, InputBatch(abox, ABox(), (), ledger), told, (), options, decider, clock, left())
+    base = question.opened(range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(add_set))
+    result = answered_outside(base, InputBatch(abox, ABox(), (), question.ledger), told, (), options, decider, clock, left())
     return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
 
 
