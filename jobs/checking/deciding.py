@@ -28,23 +28,45 @@ from shiq.verdict import Leftover, Verdict
 
 
 def check_batch(
-    base: OpenBase | Result, insertions: object, deletions: object, options: Options, decider: Decider, clock: Clock
+    base: OpenBase | Result,
+    insertions: object,
+    deletions: object,
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+    *,
+    read: InputBatch | None = None,
 ) -> Result:
-    """The check of a batch against an opened base."""
+    """The check of a batch against an opened base; ``read``: the batch, where that was read before."""
     if isinstance(base, Result):
         return replace(base, reason="the base is inconsistent by itself")
-    if offers(base.knowledge_base, DistributedEngine):
+    engine = base.knowledge_base
+    if offers(engine, DistributedEngine):
+        if read is not None:
+            far, _, _ = engine.check(base, _given(read.insertions), _given(read.deletions), options, decider, clock)
+            told = (*read.leftovers, *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at))
+            return answered_outside(base, read, far, told, options, decider, clock, options.timeout)
         added, removed = sources_of(insertions), sources_of(deletions)
-        far, counts, told = base.knowledge_base.check(base, added, removed, options, decider, clock)
+        far, counts, told = engine.check(base, added, removed, options, decider, clock)
         refuse_nothing(counts, options)
         if any(map(is_outside, (*base.leftovers, *told))):
             batch = read_batch(base, insertions, deletions, options)
             return answered_outside(base, batch, far, told, options, decider, clock, options.timeout)
         return result_of(base, far, counts, told, options, clock)
+    batch = timed_batch(base, insertions, deletions, options, clock) if read is None else read
+    return decided(base, batch, options, decider, clock)
+
+
+def _given(abox: ABox) -> list[object]:
+    return [abox] if len(abox) else []
+
+
+def timed_batch(base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock) -> InputBatch:
+    """`read_batch`, a stage of ``clock``."""
     clock.doing = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
     clock.stage("reading the batch")
-    return decided(base, batch, options, decider, clock)
+    return batch
 
 
 def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock) -> Result:

@@ -14,17 +14,14 @@ from abox_ops.modules.decide import Decider
 from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
 from jobs.checking.deciding import (
-    answered_outside,
     check_batch,
     close_decider,
-    decided,
     has_disagreed,
     new_decider,
-    unmatched_deletions,
+    timed_batch,
 )
 from jobs.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
 from jobs.checking.options import ELSEWHERE, STORE, Clock, Options, begun, engine_named, load, settings_of
-from shiq.abox import ABox
 from shiq.aside import Aside, told_aside
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
@@ -124,20 +121,11 @@ class Session:
             self._renew()
             base = self._base(options)
             clock.stage("opening the store")
-            if not commit:
-                return check_batch(base, insertions, deletions, options, decider, clock)
-            # What is committed is what was checked, so it is read once, here, whatever the engine.
-            clock.doing = "reading the batch"
-            batch = read_batch(base, insertions, deletions, options)
-            read.append(batch)
-            clock.stage("reading the batch")
-            if not isinstance(base.knowledge_base, DistributedEngine):
-                return decided(base, batch, options, decider, clock)
-            added, removed = _given(batch.insertions), _given(batch.deletions)
-            found, _, _ = base.knowledge_base.check(base, added, removed, options, decider, clock)
-            unmatched = unmatched_deletions(base.knowledge_base, batch.deletions, batch.deleted_at)
-            told = (*batch.leftovers, *unmatched)
-            return answered_outside(base, batch, found, told, options, decider, clock, options.timeout)
+            if commit:
+                # What is committed is what was checked, so it is read once, here, whatever the engine.
+                read.append(timed_batch(base, insertions, deletions, options, clock))
+            batch = read[0] if commit else None
+            return check_batch(base, insertions, deletions, options, decider, clock, read=batch)
 
         result = in_time(options, clock, checked, self._store.leftovers)
         if clock.is_over:
@@ -302,7 +290,3 @@ def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Opt
 
 #: What is told of the base for what batches left out.
 _COMMITTED = "left out of batches that were committed"
-
-
-def _given(abox: ABox) -> list[object]:
-    return [abox] if len(abox) else []
