@@ -29,6 +29,7 @@ from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
 from streams.front.run import Run, started
 from streams.front.sinks import LinesFile, open_sink
 from streams.front.sources import open_source
+from streams.front.status import PLAIN, Status
 
 LINE = '{"t": %d, "triples": ["<urn:s> <urn:p> <urn:o> ."]}'
 
@@ -413,3 +414,32 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
     assert arrivals.duplicates == 3
     assert all(accepted(t, str(t)) for t in range(7, 100))
     assert len(arrivals.state()["ids"]) < 20
+
+
+# --- status ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("is_moving", "want"), [(False, "{}\n"), (True, "\r\x1b[2K{}")])
+def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
+    told, seconds, clock, rejects = list[str](), [0.0], Clock(5), Rejects()
+    status = Status(told.append, is_moving, clock=lambda: seconds[0])
+    status.tell_time(clock, "sec", lambda: 1_800_000_030.4)
+    status.tell_rejects(rejects)
+    seconds[0] = PLAIN / 2 if is_moving else PLAIN
+    status.look(100)
+    assert told == [want.format("20 records/s, rejects 0" if is_moving else "10 records/s, rejects 0")]
+    status.look(5000)
+    assert len(told) == 1, "it is not due again"
+    clock.judge(1_800_000_000)
+    rejects.add("late", "f", 1, "so", "text")
+    seconds[0] += PLAIN
+    status.look()
+    assert told[1] == want.format("500 records/s, newest 1800000000, lag in seconds 30, watermark 1799999995, rejects 1")
+    clock.newest = 17
+    seconds[0] += PLAIN
+    status.look()
+    assert told[2] == want.format("0 records/s, newest 17, watermark 12, rejects 1"), "these are no times of the day"
+    status.end()
+    status.end()
+    assert told[3:] == (["\r\x1b[2K"] if is_moving else [])
+    Status().look(1)

@@ -138,7 +138,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = []
     source = tmp_path / "e.jsonl"
     lines(source, *STREAM[:2])
-    follow, ended = open_source(str(source)), threading.Event()
+    follow, ended, now = open_source(str(source)), threading.Event(), list[Any]()
 
     class Followed:
         name, position = "followed", 0
@@ -157,6 +157,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
 
         def more() -> None:
             _until(lambda: bool(rows))
+            now.append(watch.inconsistent)
             with open(source, "a") as file:
                 for item in (STREAM[2], event(9), event(20, isa("ann", "Publication")), event(30)):
                     file.write(json.dumps(item) + "\n")
@@ -164,7 +165,8 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
 
         threading.Thread(target=more, daemon=True).start()
         run.drive(watch, follow=True)
-    assert ended.is_set()
+        assert (run.status.records, watch.inconsistent) == (6, 0)
+    assert ended.is_set() and now == [1]
     assert [(row["individual"], row["from"], row["to"], row["final"]) for row in rows] == [
         (T + "bob", 4, 4, False),
         (T + "bob", 4, 7, True),

@@ -113,7 +113,7 @@ class Query:
         try:
             if follow or is_kafka(self.targets):
                 while not query.awaitTermination(_LOOK):
-                    pass
+                    self.run.status.look()
             else:
                 query.processAllAvailable()
         except KeyboardInterrupt:
@@ -130,6 +130,7 @@ class Query:
                 return
             self.positions.update(told.positions)
             self.moment = told.moment
+            self.run.status.records += told.counts.get("events", 0)
             self.listener.hear(told, rows)
             self.batch = number
             lengths = self.run.outputs.flush()

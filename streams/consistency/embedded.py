@@ -91,6 +91,7 @@ def watch_run(
         watch.beside.append(Sides(watch.partition.masks, plan.window, accept, set_aside))
     if checks is not None:
         watch.beside.append(StoreChecks(*checks, plan.window, asked.end))
+    run.status.figures["inconsistent now"] = lambda: watch.inconsistent
     watch.begin(static)
     result = run.drive(watch, follow=asked.follow) if drive is None else drive(run, watch)
     outputs.write("verdicts", result.verdicts)

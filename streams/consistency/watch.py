@@ -36,7 +36,8 @@ _SPARE_NAMES = 10_000
 class Watch:
     """One stream being checked: what was taken in and not yet decided, and what is known.
 
-    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still are told too.
+    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still are told too,
+    and ``inconsistent`` is how many individuals and pairs have one at the newest time.
     """
 
     plan: Plan
@@ -51,6 +52,7 @@ class Watch:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("events", "triples", "outside"), 0))
     rows: list[Row] = field(default_factory=list)
+    inconsistent: int | None = None
 
     def __post_init__(self) -> None:
         self.partition = Partition(self.plan)
@@ -136,6 +138,7 @@ class Watch:
         self._passed((self.arrivals.clock.watermark or 0) - 1)
         clock = self.arrivals.clock
         if opened is not None and clock.newest is not None:
+            self.inconsistent = len(np.unique(opened.key[(opened.start <= clock.newest) & (opened.end >= clock.newest)]))
             self.telling.opened(opened, self.arrivals.first or 0, clock.newest)
         self._forget()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -21,6 +21,7 @@ from streams.front.input import Input
 from streams.front.record import Record
 from streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from streams.front.sources import Source
+from streams.front.status import Status
 
 #: What a system says at the end.
 R_co = TypeVar("R_co", covariant=True)
@@ -77,12 +78,13 @@ class Outputs:
 
 @dataclass
 class Run:
-    """One run: its input, its outputs, and what a checkpoint of the run before holds."""
+    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is told how it goes."""
 
     input: Input
     outputs: Outputs
     checkpoint: Checkpoint | None = None
     saved: Saved | None = None
+    status: Status = field(default_factory=Status)
 
     def drive(self, system: System[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> R_co:
         """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``: see `Input.read`. With
@@ -95,6 +97,8 @@ class Run:
             for record in self.input.read(follow, time):
                 went = record is not None and system.take(record)
                 changed |= record is not None
+                if follow:
+                    self.status.look(record is not None)
                 if looks and changed and (pace.is_due(went) or record is None):
                     self._save(system)
                     pace.restart()
@@ -120,11 +124,12 @@ def started(
     targets: Mapping[str, str | None],
     checkpoint: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
+    status: Status | None = None,
 ) -> Iterator[Run]:
     """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None for none).
 
-    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run with others is refused. Raises:
-    UsageError, OperationalError.
+    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run with others is refused.
+    ``status``: who is told how it goes. Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
     _check_places([source.name for source in sources], wanted)
@@ -139,7 +144,9 @@ def started(
         for name, target in wanted.items():
             sinks[name] = open_sink(target, saved.lengths[name] if saved else None)
             stack.callback(sinks[name].close)
-        yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved)
+        status = status or Status()
+        stack.callback(status.end)
+        yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
 
 
 def _check_places(sources: Sequence[str], targets: Mapping[str, str]) -> None:

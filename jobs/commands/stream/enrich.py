@@ -101,6 +101,7 @@ def enrich(
         with feed.started(settings) as run, closing(Waiting(tell)) as waiting:
             enricher.waiting = waiting
             rejects = Rejects(run.outputs.texts("rejects"))
+            run.status.tell_rejects(rejects)
             system = EnrichedStream(
                 enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only), push=run.outputs.push
             )
@@ -111,6 +112,7 @@ def enrich(
                 result: StreamEnrichment = run.drive(system, follow=feed.follow)
             else:
                 arrivals = replace(feed.arrivals(run), rejects=rejects)
+                run.status.tell_rejects(rejects)
                 result = run.drive(WindowedStream(system, arrivals, window, slide), follow=feed.follow)
         notes = enricher.notes
     feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ from streams.front.lateness import Clock
 from streams.front.rejects import Rejects
 from streams.front.run import Run, started
 from streams.front.sources import Source, open_source
+from streams.front.status import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,13 +60,23 @@ class Feed:
         if self.json_file == "-":
             targets = {name: None if target == "-" else target for name, target in targets.items()}
         sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
-        return started(sources, targets, self.checkpoint, {**own, **settings})
+        return started(sources, targets, self.checkpoint, {**own, **settings}, self._status())
+
+    def _status(self) -> Status:
+        """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are shown there too."""
+        if self.quiet or not self.follow:
+            return Status()
+        is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
+        return Status(partial(click.echo, nl=False, err=True, color=True), is_moving)
 
     def arrivals(self, run: Run, window: int = 0, *, unordered: bool = False) -> Arrivals:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``: nothing is late, unless it is
         followed."""
         lateness = None if unordered and not self.follow else self.lateness
-        return Arrivals(Clock(lateness, self.max_ahead), Rejects(run.outputs.texts("rejects")), self.unit, window)
+        arrivals = Arrivals(Clock(lateness, self.max_ahead), Rejects(run.outputs.texts("rejects")), self.unit, window)
+        run.status.tell_time(arrivals.clock, self.unit)
+        run.status.tell_rejects(arrivals.rejects)
+        return arrivals
 
     def tell(self, text: str) -> None:
         """Prints a summary: to stderr where rows, which programs read, are on stdout."""

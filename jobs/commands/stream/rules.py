@@ -105,6 +105,8 @@ def _run(feed: Feed, program: Program, options: Options, show: str, shards: int,
     settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "python": _digest(python)}
     with feed.started(settings, made) as run:
         session = Session(program, options, Rejects(run.outputs.texts("rejects")))
+        run.status.tell_time(session.clock, feed.unit)
+        run.status.tell_rejects(session.rejects)
         if shards > 1:
             session.evaluator = evaluator_of(program, options, shards)
         stream = RuleStream(session, reader, run.outputs.texts("out"), show, feed.out.endswith(".nq"), shards)
