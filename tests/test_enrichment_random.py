@@ -13,11 +13,12 @@ import pytest
 from shiq.datatypes.values import DataValue
 from shiq.functional.reader import parse_functional
 from shiq.model import Literal, Signature
-from streams.enrichment import key as keys
+from streams.enrichment import positions
 from streams.enrichment.cache import Entries
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.knowledge import Knowledge
 from streams.enrichment.policies import capacity_of
+from streams.enrichment.positions import Key
 from streams.enrichment.realize import Realizer
 from streams.enrichment.regions import Regions
 from tests.tools.enrichment import Case, Event, case_of, differences
@@ -94,7 +95,7 @@ def _inclusive(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_wiring(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keys, "renumbered", lambda arcs, place: ())
+    patch.setattr(positions, "renumbered", lambda arcs, place: ())
 
 
 def _by_text(patch: pytest.MonkeyPatch) -> None:
@@ -104,7 +105,7 @@ def _by_text(patch: pytest.MonkeyPatch) -> None:
 def _empty_is_a_miss(patch: pytest.MonkeyPatch) -> None:
     find = Entries.find
 
-    def planted(self: Entries, key: keys.Key) -> Any:
+    def planted(self: Entries, key: Key) -> Any:
         found = find(self, key)
         return found if found is not None and any(found.at) else None
 
