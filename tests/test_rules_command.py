@@ -154,6 +154,11 @@ def test_rows_with_spans_in_a_packed_file(tmp_path: Path) -> None:
     assert done.returncode == 3 and rejected["line"] == 2 and "ends before it begins" in rejected["reason"]
 
 
+def test_a_graph_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
+    done = shiq("stream", "rules", program, "--graph", tmp_path / "none" / "g.dot")
+    assert done.returncode == 4 and "g.dot: cannot be written" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_halves_of_characters_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text("c(X) :- b(X).\n")
     (tmp_path / "in").write_text('{"t": 0, "atoms": ["b(\\"\\ud800\\")", "b(1)"]}\n')

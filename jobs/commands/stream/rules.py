@@ -66,6 +66,7 @@ def rules(
 
     Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that is refused, a fault; 2.
     """
+    from jobs.files import naming
     from jobs.text.rules import explained_text
     from streams.rules import Program
     from streams.rules.session import Options
@@ -73,7 +74,8 @@ def rules(
 
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
     if graph is not None:
-        Path(graph).write_text(dot(program.splitting), encoding="utf-8")
+        with naming(Path(graph)):
+            Path(graph).write_text(dot(program.splitting), encoding="utf-8")
     if explain:
         click.echo(explained_text(program))
     if not feed.sources:
