@@ -37,6 +37,12 @@ def _column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     return found
 
 
+def columns_from(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
+    """The columns of rows, one an argument: int64 where all are integers, else of objects."""
+    columns = list(zip(*rows)) if rows else [()] * int(predicate.rpartition("/")[2])
+    return tuple(np.array(column, object if any(isinstance(value, str) for value in column) else np.int64) for column in columns)
+
+
 def rows_of(rows: Any) -> list[Row]:
     """Rows, from rows or a tuple of columns."""
     if isinstance(rows, tuple):

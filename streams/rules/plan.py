@@ -21,10 +21,9 @@ from streams.rules.steps import (
     Pattern,
     Plan,
     Step,
-    names_in,
     names_of,
 )
-from streams.rules.syntax import COUNT, Aggregate, Comparison, External, Literal, Variable
+from streams.rules.syntax import COUNT, Aggregate, Comparison, External, Literal, Variable, names_in
 
 
 @dataclass(frozen=True, eq=False)

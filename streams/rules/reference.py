@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from shiq.errors import OperationalError
 from streams.rules.functions import Functions, call
+from streams.rules.input_columns import columns_from, rows_of
 from streams.rules.problems import EvaluationError
 from streams.rules.safety import global_names
 from streams.rules.syntax import (
@@ -56,14 +57,7 @@ class Model:
         return [atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)]
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        import numpy as np
-
-        rows = self.rows(predicate, derived)
-        width = int(predicate.rpartition("/")[2])
-        columns = list(zip(*rows)) if rows else [()] * width
-        return tuple(
-            np.array(column, np.int64 if not any(isinstance(value, str) for value in column) else object) for column in columns
-        )
+        return columns_from(self.rows(predicate, derived), predicate)
 
 
 @dataclass
@@ -81,7 +75,7 @@ class Reference:
         """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each new atom, in an order in which
         bodies are before heads."""
         self.first = t if self.first is None else self.first
-        given: Point = {predicate: set(_rows(found)) for predicate, found in rows.items()}
+        given: Point = {predicate: set(rows_of(found)) for predicate, found in rows.items()}
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
         now: Point = {predicate: set(found) for predicate, found in given.items()}
@@ -132,11 +126,6 @@ class Reference:
 
 def _row_order(row: Row) -> list[tuple[int, int, str]]:
     return [order(value) for value in row]
-
-
-def _rows(found: Any) -> Iterable[Row]:
-    """Rows, from rows or a tuple of columns."""
-    return zip(*(column.tolist() for column in found)) if isinstance(found, tuple) else found
 
 
 class _Step:

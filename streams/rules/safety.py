@@ -22,13 +22,9 @@ from streams.rules.syntax import (
     Term,
     Variable,
     Windowed,
+    names_in,
     variables,
 )
-
-
-def names(terms: Iterable[Term]) -> set[str]:
-    """The names of the variables in ``terms``."""
-    return {variable.name for term in terms for variable in variables(term)}
 
 
 def occurrences(literal: Literal) -> list[Variable]:
@@ -53,10 +49,10 @@ def _of_element(element: Element) -> list[Variable]:
 
 def global_names(rule: Rule) -> set[str]:
     """The variables that occur outside the elements of aggregates."""
-    found = names(rule.head.arguments)
+    found = names_in(*rule.head.arguments)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
-            found |= names(term for _, term in literal.guards)
+            found |= names_in(*(term for _, term in literal.guards))
         else:
             found |= {variable.name for variable in occurrences(literal)}
     return found
@@ -70,7 +66,7 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
     """The variables that must be bound before ``literal`` is reached, and those that it binds; of an equation where either side
     may be bound, those of the right. ``outer``: the global variables of the rule."""
     if isinstance(literal, Windowed):
-        arguments, counted = names(literal.atom.arguments), names([literal.count] if literal.count else [])
+        arguments, counted = names_in(*literal.atom.arguments), names_in(*([literal.count] if literal.count else []))
         if literal.negated or (literal.operator == AT_MOST and not literal.binds):
             return arguments | counted, set()
         bound = _plain(literal.atom.arguments)
@@ -78,10 +74,10 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
             return arguments - bound, bound | counted
         return (arguments | counted) - bound, bound
     if isinstance(literal, Comparison):
-        return names([literal.left, literal.right]), set()
+        return names_in(literal.left, literal.right), set()
     if isinstance(literal, External):
-        outputs = names(literal.outputs)
-        return names(literal.inputs) | (outputs - _plain(literal.outputs)), _plain(literal.outputs)
+        outputs = names_in(*literal.outputs)
+        return names_in(*literal.inputs) | (outputs - _plain(literal.outputs)), _plain(literal.outputs)
     inside = {variable.name for element in literal.elements for variable in _of_element(element)}
     needed = inside & outer
     bound = set[str]()
@@ -89,14 +85,14 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
         if relation == "=" and isinstance(term, Variable) and not literal.negated:
             bound.add(term.name)
         else:
-            needed |= names([term])
+            needed |= names_in(term)
     return needed, bound - needed
 
 
 def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
     """Whether ``literal`` has what it needs."""
     if isinstance(literal, Comparison) and literal.relation == "=" and not literal.negated:
-        left, right = names([literal.left]) - bound, names([literal.right]) - bound
+        left, right = names_in(literal.left) - bound, names_in(literal.right) - bound
         if not right and left:
             return isinstance(literal.left, Variable)
         if not left and right:
@@ -136,7 +132,7 @@ def ordered(rule: Rule, at_most_binds: bool, problems: list[Problem]) -> Rule:
         marked = [replace(binding, binds=True) if literal is binding else literal for literal in (*order, *stuck)]
         order, stuck, known = sequence(marked, set(), outer)
     needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
-    unsafe = names(rule.head.arguments).union(*needed) - known
+    unsafe = names_in(*rule.head.arguments).union(*needed) - known
     whole = [variable for term in rule.head.arguments for variable in variables(term)]
     _tell(unsafe, [*whole, *(variable for literal in rule.body for variable in occurrences(literal))], problems)
     done = [_inside(literal, known | unsafe, problems) for literal in order]
@@ -158,7 +154,7 @@ def _inside(literal: Literal, known: Set[str], problems: list[Problem]) -> Liter
     for element in literal.elements:
         order, stuck, bound = sequence(element.body, known, set())
         needed = (needed_and_bound(inner, set())[0] for inner in stuck)
-        _tell(names(element.terms).union(*needed) - bound, _of_element(element), problems)
+        _tell(names_in(*element.terms).union(*needed) - bound, _of_element(element), problems)
         body = tuple(inner for inner in order if not isinstance(inner, Aggregate))
         elements.append(replace(element, body=body))
     return replace(literal, elements=tuple(elements))

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from shiq.errors import OperationalError
-from streams.rules.input_columns import rows_of
+from streams.rules.input_columns import columns_from, rows_of
 from streams.rules.key import Key, shard_of
 from streams.rules.protocol import Evaluator, PointModel
 from streams.rules.syntax import Checked
@@ -53,12 +51,7 @@ class Union:
         return list(dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived)))
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        rows = self.rows(predicate, derived)
-        found = []
-        for at in range(int(predicate.rpartition("/")[2])):
-            column = [row[at] for row in rows]
-            found.append(np.array(column, object if any(isinstance(value, str) for value in column) else np.int64))
-        return tuple(found)
+        return columns_from(self.rows(predicate, derived), predicate)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from streams.rules.safety import occurrences
 from streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
@@ -26,7 +27,7 @@ from streams.rules.syntax import (
     Term,
     Variable,
     Windowed,
-    variables,
+    names_in,
 )
 from streams.rules.windows import View
 
@@ -176,23 +177,7 @@ def names_of(conjunct: Conjunct) -> set[str]:
     """The variables of a conjunct; of an aggregate, those of its elements too."""
     if isinstance(conjunct, Pattern):
         return conjunct.names | (names_in(conjunct.threshold.term) if conjunct.threshold else set())
-    if isinstance(conjunct, Comparison):
-        return names_in(conjunct.left, conjunct.right)
-    if isinstance(conjunct, External):
-        return names_in(*conjunct.inputs, *conjunct.outputs)
-    inside: set[str] = set()
-    for element in conjunct.elements:
-        inside |= names_in(*element.terms)
-        for literal in element.body:
-            if isinstance(literal, Windowed):
-                inside |= names_in(*literal.atom.arguments)
-            else:
-                inside |= names_of(literal)
-    return inside | names_in(*(term for _, term in conjunct.guards))
-
-
-def names_in(*terms: Term) -> set[str]:
-    return {variable.name for term in terms for variable in variables(term)}
+    return {variable.name for variable in occurrences(conjunct)}
 
 
 def has_now(rule: Rule) -> bool:

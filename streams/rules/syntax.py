@@ -114,6 +114,11 @@ def variables(term: Term) -> list[Variable]:
     return found
 
 
+def names_in(*terms: Term) -> set[str]:
+    """The names of the variables in ``terms``."""
+    return {variable.name for term in terms for variable in variables(term)}
+
+
 # --- atoms and literals ----------------------------------------------------------------------------
 
 
