@@ -26,6 +26,7 @@ from jobs.evaluation.evaluate.record import machine
 from jobs.files import write_whole
 from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
+from tests.tools.bench.discovery import DISCOVERY_ROWS
 from tests.tools.bench.enrichment import ENRICHMENT_ROWS
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
@@ -34,7 +35,7 @@ from tests.tools.bench.rows import Repeat, Row
 from tests.tools.bench.rule_rows import RULE_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS}
+ROWS = {**BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **DISCOVERY_ROWS}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
