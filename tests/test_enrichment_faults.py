@@ -119,6 +119,23 @@ def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
         assert enricher.enrich(["<urn:t#z> <urn:t#r> <urn:t#y> .", _is_a("y", "A")]).hit
 
 
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.99])
+def test_entries_cut_short_anywhere_are_begun_anew(tmp_path: Path, share: float) -> None:
+    file = tmp_path / "entries"
+    events = [[_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))] for m in range(40)]
+    with _opened(PLAIN, entries=file) as enricher:
+        expected = [enricher.enrich(event).types for event in events]
+    whole = file.read_bytes()
+    for _ in range(2):
+        file.write_bytes(whole[: int(share * len(whole))])
+        with _opened(PLAIN, entries=file) as enricher:
+            # Where what was cut off held nothing, all is there.
+            assert len(enricher.entries) == (0 if enricher.notes else len(events))
+            assert [enricher.enrich(event).types for event in events] == expected
+    with _opened(PLAIN, entries=file) as enricher:
+        assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
+
+
 def test_a_reason_says_a_way_out(tmp_path: Path) -> None:
     (tmp_path / "t.ofn").write_text(HEAD + "SubClassOf(:A :B) SubClassOf(:A <http://www.w3.org/2002/07/owl#Strange>))")
     with open_enricher(tmp_path / "t.ofn", None, reasoner="own") as enricher:
