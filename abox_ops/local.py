@@ -27,11 +27,11 @@ from abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from abox_ops.index.calculi import Calculi
 from abox_ops.index.columns import Index, alone, build_index, stored_index
 from abox_ops.index.deletion import index_without
-from abox_ops.index.touched import Touched, touched_by
+from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.add_set_columns import Found
-from abox_ops.patch.certificate_columns import Certified, certified, of_told
+from abox_ops.patch.certificate_columns import BaseCertificate, certified, of_told
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
@@ -158,7 +158,7 @@ class LocalKnowledgeBase:
         self,
         calculus: Calculus,
         graph: Graph,
-        touched: Touched,
+        touched: TouchedNodes,
         outside: OutsideCompletion,
         name: Named,
         absent: int,
@@ -194,7 +194,7 @@ class LocalKnowledgeBase:
     def _completion(self) -> OutsideCompletion | None:
         return self._completions[0] if self._completions else self._stored_completion
 
-    def certified(self, inquiry: Inquiry) -> Certified:
+    def certified(self, inquiry: Inquiry) -> BaseCertificate:
         """(T, A) by itself, and N: see `abox_ops.patch.certificate_columns.certified`."""
 
         def named(graph: Graph) -> Named:
@@ -243,12 +243,12 @@ class LocalKnowledgeBase:
         touched = touched_by(whole, self.roles)
         calculus = self.calculi.of(simplified, criterion, whole.names)
         # Loaded where it is asked for.
-        from abox_ops.published.columns import Published, everything
+        from abox_ops.published.columns import PublishedProcedure, everything
 
         graph = Graph(whole, self.roles, index.same, _no_labels)
         if criterion == "definition7":
             old = Graph(alone(self.base), self.roles, index.same, _no_labels)
-            found = Published(index, simplified, calculus, graph, old, touched).run()
+            found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
         else:
             found = everything(index, calculus, graph, touched)
         return self.add_set_on(calculus, whole, found)

@@ -340,7 +340,7 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
     from abox_ops.index.columns import alone
     from abox_ops.index.touched import touched_by
     from abox_ops.labels.columns import Calculus
-    from abox_ops.published.columns import Published
+    from abox_ops.published.columns import PublishedProcedure
     from jobs.graphframes.published import entered
 
     parts = [*map(golden, (n for n in NAMES if n.startswith(("Definition7", "Paper")))), *map(random_parts, range(40, 70))]
@@ -350,11 +350,11 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
     simplified = kb.calculi.simplified_with(whole)
     calculus, touched = Calculus(simplified.definition4_clauses, whole.names), touched_by(whole, kb.roles)
 
-    def published() -> Published:
+    def published() -> PublishedProcedure:
         graph, before = (
             Graph(view, kb.roles, kb.index.same, lambda keys: np.zeros(len(keys), np.int64)) for view in (whole, alone(kb.base))
         )
-        return Published(kb.index, simplified, calculus, graph, before, touched)
+        return PublishedProcedure(kb.index, simplified, calculus, graph, before, touched)
 
     wanted, made = published().run(), published()
     nodes = entered(plain_core, kb.index, calculus, whole, kb.roles, made)

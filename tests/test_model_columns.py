@@ -15,7 +15,7 @@ import pytest
 from test_model import CASES, Case
 
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.counting.remembered import Read, Remembered
+from abox_ops.counting.remembered import ElementAnswers, Read
 from abox_ops.elements.columns import Graph
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
@@ -105,7 +105,7 @@ def _of_itself(self: FineCounts, clause: Any, members: Any, group: Any, count: i
 
 _TIES = FineCounts._ties
 COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
-    "what was counted under other labels is believed": (179, Remembered, "forget", lambda *arguments: None),
+    "what was counted under other labels is believed": (179, ElementAnswers, "forget", lambda *arguments: None),
     "a class is tied to its own member": (4723, FineCounts, "_ties", _of_itself),
 }
 
@@ -130,13 +130,13 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
     patch = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decider.decide))[0].patch
     assert patch is not None
-    graph, calculus, remembered = patch.graph, patch.calculus, Remembered()
+    graph, calculus, remembered = patch.graph, patch.calculus, ElementAnswers()
     while not graph.expanded.all():
         graph.expand(graph.reps())
     labels = patch.labels().copy()
     clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
     for _ in range(8):
-        counts = [FineCounts(calculus, graph, labels.copy, nobody, None, known) for known in (remembered, Remembered())]
+        counts = [FineCounts(calculus, graph, labels.copy, nobody, None, known) for known in (remembered, ElementAnswers())]
         for clause in clauses:
             here, afresh = (of.is_within_alone(graph.reps(), clause).tolist() for of in counts)
             assert here == afresh, (seed, clause)
@@ -149,10 +149,10 @@ def test_what_is_remembered_is_what_would_be_counted(decider: Decider) -> None:
         remembered_and_afresh(seed, decider)
 
 
-def _blind(which: str) -> Callable[[Remembered, Graph, Read], None]:
+def _blind(which: str) -> Callable[[ElementAnswers, Graph, Read], None]:
     """Forgets only what may change with the rest of what is read."""
 
-    def forget(self: Remembered, graph: Graph, read: Read) -> None:
+    def forget(self: ElementAnswers, graph: Graph, read: Read) -> None:
         kept = self._read
         self._read = kept._replace(**{which: getattr(read, which)[: len(kept.label)]})
         _FORGET(self, graph, read)
@@ -160,12 +160,12 @@ def _blind(which: str) -> Callable[[Remembered, Graph, Read], None]:
     return forget
 
 
-_FORGET = Remembered.forget
+_FORGET = ElementAnswers.forget
 
 
 @pytest.mark.parametrize("which", Read._fields)
 def test_remembering_without_looking_is_found(which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Remembered, "forget", _blind(which))
+    monkeypatch.setattr(ElementAnswers, "forget", _blind(which))
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             remembered_and_afresh(seed, decider)

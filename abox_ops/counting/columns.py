@@ -21,7 +21,7 @@ from shiq.roles import Role
 
 
 @dataclass(frozen=True)
-class Counted:
+class ClassCounts:
     """For each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G > 0."""
 
     classes: Ints
@@ -186,7 +186,7 @@ class Counts:
     def _active(self, clause: CompiledClause, elements: Ints) -> Bools:
         return ~self.calculus.table.where(self._label[elements], clause.decided_at_centre)
 
-    def _count(self, clause: CompiledClause, classes: Ints) -> Counted:
+    def _count(self, clause: CompiledClause, classes: Ints) -> ClassCounts:
         """|∪E| + max G of each of ``classes``, whose members are expanded."""
         graph, table = self.graph, self.calculus.table
         classes = unique(classes)
@@ -202,7 +202,7 @@ class Counts:
         total = np.bincount(np.searchsorted(classes, pair_class), minlength=len(classes))
         generated = self._generated(clause, classes, members, (source, role, target))
         generated[~some_active] = 0
-        return Counted(classes, total + generated, generated > 0, pair_class, pair_element)
+        return ClassCounts(classes, total + generated, generated > 0, pair_class, pair_element)
 
     def _generated(self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
         """max G by class: needs below S at one member, and what may take the class as its witness."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from abox_ops.counting.groups_columns import GroupCounts
-from abox_ops.counting.remembered import Remembered
+from abox_ops.counting.remembered import ElementAnswers
 from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import Graph, flag_of, flags
 from abox_ops.elements.partition import components
@@ -47,9 +47,9 @@ class FineCounts(GroupCounts):
         labels: Callable[[], Ints],
         inside: Bools,
         view: CountingView | None = None,
-        remembered: Remembered | None = None,
+        remembered: ElementAnswers | None = None,
     ) -> None:
-        super().__init__(calculus, graph, labels, view or CountingView(calculus), remembered or Remembered())
+        super().__init__(calculus, graph, labels, view or CountingView(calculus), remembered or ElementAnswers())
         self._inside = inside
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = _NONE

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abox_ops.counting.remembered import Read, Remembered
+from abox_ops.counting.remembered import ElementAnswers, Read
 from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.labels.calculus import CompiledClause
@@ -34,7 +34,7 @@ class GroupCounts:
     earlier counts of the graph have left."""
 
     def __init__(
-        self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], view: CountingView, remembered: Remembered
+        self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], view: CountingView, remembered: ElementAnswers
     ) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._row = _NONE

@@ -61,8 +61,9 @@ class _Count:
             return set().union(*(self.asking.get(atom, set()) for atom in self.takers))
         return self.near if self.generates else set()
 
-    def shorten(self, among: frozenset[str]) -> None:
-        """Leaves one of each of the sets in `joined`, once they are in one class and the bound is known to be broken."""
+    def keep_representatives(self, among: frozenset[str]) -> None:
+        """Drops all but one element of each set that `joined` is the union of: they were put into one merge class, since the
+        bound is broken, so that one stands for all when the class is counted again."""
         if self.fine:
             for atom in self.takers & self.asking.keys() if not self.own else ():
                 self.asking[atom] = set(list(self.asking[atom] & among)[:1])
@@ -205,7 +206,7 @@ class Counts(Counting):
                 together = count.everyone & self._among
                 count.everyone = set(list(together)[:1])
                 together |= count.joined & self._among
-                count.shorten(self._among)
+                count.keep_representatives(self._among)
                 for y in together:
                     self._union(next(iter(together)), y, queue)
 

@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 @dataclass
-class Remembered:
+class ElementAnswers:
     """Answers by question and element number: 1 yes, 0 no, -1 not known."""
 
     _read: Read = field(default_factory=lambda: Read(_NONE, _NONE))

@@ -16,7 +16,7 @@ from shiq.roles import Role, RoleBox
 
 
 @dataclass(frozen=True)
-class Touched:
+class TouchedNodes:
     """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same without role and data assertions;
     ``always``: of (in)equalities and negative assertions alone; ``negative``: of the latter. ``data``: the inserted data rows."""
 
@@ -29,7 +29,7 @@ class Touched:
     negated_properties: frozenset[str]
 
 
-def touched_by(whole: UnionView, roles: RoleBox) -> Touched:
+def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
     """What the insertions of ``whole`` touch."""
     tables = {name: table.columns for name, table in whole.inserted.items()}
     classes = tables["class_assertions"]
@@ -40,7 +40,7 @@ def touched_by(whole: UnionView, roles: RoleBox) -> Touched:
     denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
     always = [tables["pairs"]["node"], denied]
     other = [classes["node"][classes["class"] != thing], whole.nodes_of([i for p in plain for i in individuals_of(p)]), *always]
-    return Touched(
+    return TouchedNodes(
         unique(np.concatenate([tables["half_edges"]["node"], tables["data_assertions"]["node"], *other])),
         unique(np.concatenate(other)),
         unique(np.concatenate(always)),

@@ -12,7 +12,7 @@ import numpy as np
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.index.columns import Index
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
@@ -45,7 +45,7 @@ class OpenAssertions:
 
     counts: MergeClasses
 
-    def __init__(self, index: Index, calculus: Calculus, graph: Graph, touched: Touched) -> None:
+    def __init__(self, index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> None:
         self.index, self.calculus, self.graph, self.touched = index, calculus, graph, touched
         roles = calculus.tbox.roles
         self.axiom_roles = seen_roles(roles)

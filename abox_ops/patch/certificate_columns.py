@@ -13,12 +13,12 @@ from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import StoredPartition, components, grouping
 from abox_ops.engine import Inquiry
 from abox_ops.index.columns import Index, alone
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
-from abox_ops.patch.widening import Patched, patched
+from abox_ops.patch.widening import PatchOutcome, patched
 from shiq.columns.arrays import Ints, array_table, unique
 from shiq.roles import RoleBox
 
@@ -47,12 +47,12 @@ class Certification(Patch):
 
 
 @dataclass(frozen=True, eq=False)
-class Certified:
+class BaseCertificate:
     """The certificate of a base: N, what was kept for it, and its modules with their answers."""
 
     completion: OutsideCompletion
     patch: Patch
-    patched: Patched
+    patched: PatchOutcome
 
 
 def certified(
@@ -61,7 +61,7 @@ def certified(
     roles: RoleBox,
     named: Callable[[Graph], Named],
     inquiry: Inquiry,
-) -> Certified:
+) -> BaseCertificate:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
     assumption, N says nothing beyond told. ``named``: see `Patch`."""
     calculus = index.calculus
@@ -73,7 +73,7 @@ def certified(
     found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
-        return Certified(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
+        return BaseCertificate(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
     completed = calculus.completions.of
     labels = calculus.table.labels
     expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
@@ -87,7 +87,7 @@ def certified(
         labels.__getitem__,
         calculus.completions,
     )
-    return Certified(completion, patch, found)
+    return BaseCertificate(completion, patch, found)
 
 
 def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> OutsideCompletion:
@@ -105,4 +105,4 @@ def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     return grouping(graph.key, least[group])
 
 
-_NOTHING = Touched(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())
+_NOTHING = TouchedNodes(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())

@@ -16,7 +16,7 @@ from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.pulled_in import ROLES, code_of
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.index.columns import Index
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.modules.add_set_columns import Found
@@ -41,7 +41,7 @@ class Patch(PatchState):
         index: Index,
         calculus: Calculus,
         graph: Graph,
-        touched: Touched,
+        touched: TouchedNodes,
         outside: OutsideCompletion,
         name: Named,
         absent: int = 0,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.counting.remembered import Remembered
+from abox_ops.counting.remembered import ElementAnswers
 from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import ElementFlags, Graph, flags
 from abox_ops.index.columns import Index
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
 from abox_ops.modules.open_assertions import OpenAssertions
@@ -37,7 +37,7 @@ class PatchState(OpenAssertions):
         index: Index,
         calculus: Calculus,
         graph: Graph,
-        touched: Touched,
+        touched: TouchedNodes,
         outside: OutsideCompletion,
         absent: int = 0,
         *,
@@ -55,7 +55,7 @@ class PatchState(OpenAssertions):
         self._first: Ints | None = None
         self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
-        self._counted_before, self._counted = Remembered(), Remembered()
+        self._counted_before, self._counted = ElementAnswers(), ElementAnswers()
 
     # --- by number ---------------------------------------------------------------------------------
 

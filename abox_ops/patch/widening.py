@@ -43,7 +43,7 @@ class Patch(Protocol):
 
 
 @dataclass(frozen=True)
-class Patched:
+class PatchOutcome:
     """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked bare, then the others as they
     were asked last."""
 
@@ -56,7 +56,7 @@ class Patched:
 
 
 @dataclass
-class _Refuted:
+class _RefutedModules:
     """Modules that were found inconsistent as they stand, and the individuals in them."""
 
     modules: list[NamedModule] = field(default_factory=list)
@@ -75,17 +75,17 @@ class _Refuted:
         return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(_individuals(module))]
 
 
-def patched(patch: Patch, inquiry: Inquiry) -> Patched:
+def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
     """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as soon as consequences of
     (T, A ∪ A⁺) alone show it.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
     decide, verdict_only = inquiry.decide, inquiry.verdict_only
-    refuted = _Refuted()
+    refuted = _RefutedModules()
     while True:
         if patch.close(to_clash=verdict_only, certain=inquiry.certain):
-            return Patched((), ())
+            return PatchOutcome((), ())
         modules = NamedModules.of(patch.asked())
         rest = refuted.others(modules)
         open_ = modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
@@ -106,9 +106,9 @@ def patched(patch: Patch, inquiry: Inquiry) -> Patched:
         ):
             break
     if not refuted.modules:
-        return Patched(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))
+        return PatchOutcome(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))
     left = [i for i in range(len(open_)) if i not in settled]
-    return Patched(
+    return PatchOutcome(
         [*refuted.modules, *(open_[i] for i in left)],
         [*refuted.answers, *(_undecided(answers[i]) for i in left)],
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from abox_ops.elements.columns import Graph, flags, longer
 from abox_ops.index.columns import Index
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
 from abox_ops.modules.add_set_columns import Found
@@ -37,11 +37,11 @@ class AssertedLabels:
         return graph.label[elements]
 
 
-class Published:
+class PublishedProcedure:
     """One run of the published procedure for one batch. ``old_graph``: that of A less the deletions alone."""
 
     def __init__(
-        self, index: Index, tbox: SimplifiedTBox, calculus: Calculus, graph: Graph, old_graph: Graph, touched: Touched
+        self, index: Index, tbox: SimplifiedTBox, calculus: Calculus, graph: Graph, old_graph: Graph, touched: TouchedNodes
     ) -> None:
         self.calculus, self.graph, self.touched = calculus, graph, touched
         self.rules = Definition7.of(
@@ -132,7 +132,7 @@ class Published:
         return found
 
 
-def everything(index: Index, calculus: Calculus, graph: Graph, touched: Touched) -> Found:
+def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> Found:
     """All of A ∪ A⁺, with asserted labels: `abox_ops.published.reference.everything`."""
     graph.locate(unique(graph.keys_of(graph.whole.nodes())))
     graph.expand(graph.reps())
@@ -144,7 +144,7 @@ def everything(index: Index, calculus: Calculus, graph: Graph, touched: Touched)
     return _found(calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features)
 
 
-def _found(calculus: Calculus, graph: Graph, seen: Ints, touched: Touched, rows: Columns, features: frozenset[str]) -> Found:
+def _found(calculus: Calculus, graph: Graph, seen: Ints, touched: TouchedNodes, rows: Columns, features: frozenset[str]) -> Found:
     """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their data on ``features``."""
     graph.label[_clash_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])

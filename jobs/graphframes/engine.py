@@ -20,7 +20,7 @@ from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import Inquiry
 from abox_ops.index.columns import Index, alone, stored_index
-from abox_ops.index.touched import Touched, touched_by
+from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
@@ -28,7 +28,7 @@ from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.add_set_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
-from abox_ops.published.columns import Published, everything
+from abox_ops.published.columns import PublishedProcedure, everything
 from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import frame, labelled
@@ -107,7 +107,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         else:
             calculus = Calculus(simplified.definition4_clauses, whole.names)
             graph, before = (Graph(view, self.roles, index.same, _no_labels) for view in (whole, alone(self.base)))
-            published = Published(index, simplified, calculus, graph, before, touched)
+            published = PublishedProcedure(index, simplified, calculus, graph, before, touched)
             with running(self.spark, len(self) + whole.insertions):
                 nodes = entered(self.spark, index, calculus, whole, self.roles, published)
             found = published.entered(nodes)
@@ -137,7 +137,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         self,
         calculus: Calculus,
         graph: Graph,
-        touched: Touched,
+        touched: TouchedNodes,
         outside: OutsideCompletion,
         name: Named,
         absent: int,

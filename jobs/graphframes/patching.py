@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.index.columns import Index
-from abox_ops.index.touched import Touched
+from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
@@ -30,7 +30,7 @@ class MessagePatch(Patch):
         index: Index,
         calculus: Calculus,
         graph: Graph,
-        touched: Touched,
+        touched: TouchedNodes,
         outside: OutsideCompletion,
         name: Named,
         absent: int,

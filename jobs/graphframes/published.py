@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index, alone
 from abox_ops.labels.columns import Calculus
-from abox_ops.published.columns import Published
+from abox_ops.published.columns import PublishedProcedure
 from abox_ops.published.outcome import Definition7
 from jobs.graphframes.frames import collected, frame, named, nodes, renamed, role_assertions, settled
 from jobs.graphframes.reach import reached
@@ -26,7 +26,7 @@ from shiq.roles import Role, RoleBox
 
 
 def entered(
-    spark: SparkSession, index: Index, calculus: Calculus, whole: UnionView, roles: RoleBox, published: Published
+    spark: SparkSession, index: Index, calculus: Calculus, whole: UnionView, roles: RoleBox, published: PublishedProcedure
 ) -> Ints:
     """The elements that enter, each by one of its nodes, ascending."""
     world = _world(spark, index, whole, roles, calculus)

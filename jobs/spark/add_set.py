@@ -18,7 +18,7 @@ from shiq.verdict import Verdict
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from jobs.spark.checking import Batch, Closed
+    from jobs.spark.checking import Batch, ClosedBatch
     from jobs.spark.engine import SparkKnowledgeBase
     from jobs.spark.reading import BatchRows
 
@@ -29,7 +29,7 @@ class SparkAddSet:
     ``owner``: whose store is read then, which may be a temporary one."""
 
     batch: Batch
-    closed: Closed
+    closed: ClosedBatch
     local: LocalKnowledgeBase
     owner: SparkKnowledgeBase
     decider: Decider

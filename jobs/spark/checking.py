@@ -54,7 +54,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedBatch:
     """A batch at the end of its rounds: which group is run with which, and the records of each joint group; ``rows``: what all
     rounds read of the store."""
 
@@ -102,11 +102,11 @@ class Batch:
 
     # --- rounds -----------------------------------------------------------------------------------
 
-    def close(self) -> Closed:
+    def close(self) -> ClosedBatch:
         """Runs every group, then as one those that meet, until none do. Stops because groups only join."""
         return self._settled(self.rows, {group: group for group in self.groups}, set(self.groups), None)
 
-    def close_without(self, before: Closed, removed: pa.Table) -> Closed:
+    def close_without(self, before: ClosedBatch, removed: pa.Table) -> ClosedBatch:
         """The same for the batch less the rows of ``removed``; groups without such rows are not run again."""
         out = self.spark.createDataFrame(removed.select(list(_CONTENT))).distinct()
         gone = self.rows.join(F.broadcast(out), list(_CONTENT), "left_semi").select("group").distinct().collect()
@@ -114,7 +114,7 @@ class Batch:
         rows = self.rows.join(F.broadcast(out), list(_CONTENT), "left_anti")
         return self._settled(rows, dict(before.joint), stale, before)
 
-    def _settled(self, rows: DataFrame, joint: dict[int, int], todo: set[int], before: Closed | None) -> Closed:
+    def _settled(self, rows: DataFrame, joint: dict[int, int], todo: set[int], before: ClosedBatch | None) -> ClosedBatch:
         parts = list(before.parts) if before else []
         summaries = dict(before.summaries) if before else {}
         clauses = before.clauses if before else b""
@@ -131,7 +131,7 @@ class Batch:
             rows_read += sum(summary.rows for summary in new_summaries.values())
             summaries |= new_summaries
             clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
-            closed = Closed(joint, tuple(parts), summaries, clauses, rounds, rows_read)
+            closed = ClosedBatch(joint, tuple(parts), summaries, clauses, rounds, rows_read)
             pairs = conflicting(closed.records) if several else []
             if not pairs:
                 return closed
@@ -283,7 +283,7 @@ def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRo
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def decided(batch: Batch, closed: Closed) -> tuple[DecidedShapes, set[int]]:
+def decided(batch: Batch, closed: ClosedBatch) -> tuple[DecidedShapes, set[int]]:
     """What the reasoners say of the shapes; and the joint groups that are contradictory or have an inconsistent module."""
     total = closed.total
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}

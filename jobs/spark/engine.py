@@ -43,7 +43,7 @@ from simplify import SimplifiedTBox
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jobs.spark.checking import Batch, Closed, Figures
+    from jobs.spark.checking import Batch, ClosedBatch, Figures
     from jobs.spark.deciding import DecidedShapes
     from jobs.spark.reading import BatchRows
     from jobs.spark.rows import Origins
@@ -289,7 +289,7 @@ class _Explaining:
     local: LocalKnowledgeBase
     base: OpenBase
     batch: Batch
-    closed: Closed
+    closed: ClosedBatch
     answers: DecidedShapes
     bad: set[int]
     origins: Origins
@@ -358,7 +358,7 @@ class _Explaining:
                 elif name in self.answers.inconsistent:
                     answers[shape] = self.answers.inconsistent[name]
 
-    def _fetched(self, closed: Closed, bad: set[int]) -> list[Assertion]:
+    def _fetched(self, closed: ClosedBatch, bad: set[int]) -> list[Assertion]:
         from jobs.spark.rows import assertions_of
 
         found: dict[Assertion, list[Place]] = {}
