@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams.rules.safety import global_names
-from streams.rules.syntax import Aggregate, Atom, Rule, Variable, Windowed, windowed
+from streams.rules.syntax import AT_MOST, Aggregate, Atom, Rule, Variable, Windowed, windowed
 from streams.rules.values import Value
 
 #: The position of the key by predicate, from 0.
@@ -45,7 +45,7 @@ def find_key(rules: Sequence[Rule], facts: Set[str]) -> Keyed:
     """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are given of."""
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
-        if not any(isinstance(x, Windowed) and x.is_harmless and x.atom.predicate not in apart for x in rule.body):
+        if not any(isinstance(x, Windowed) and _has_come(x) and x.atom.predicate not in apart for x in rule.body):
             return Keyed(None, f"{rule.position}: {rule} has no positive literal that could hold it")
     key: dict[str, int] = {}
     for group in _connected([(rule, _atoms(rule, apart)) for rule in rules]):
@@ -54,6 +54,11 @@ def find_key(rules: Sequence[Rule], facts: Set[str]) -> Keyed:
             return Keyed(None, f"{found.position}: {found} holds no variable at the same places as the rules before it")
         key.update(found)
     return Keyed(key) if rules else Keyed(None, "there are no rules")
+
+
+def _has_come(literal: Windowed) -> bool:
+    """Whether the literal is true of atoms in its window alone, so that no other shard than theirs has it true."""
+    return not literal.negated and (literal.operator != AT_MOST or literal.binds)
 
 
 def _atoms(rule: Rule, apart: Set[str]) -> list[Atom]:
