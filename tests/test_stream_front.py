@@ -443,3 +443,11 @@ def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
     status.end()
     assert told[3:] == (["\r\x1b[2K"] if is_moving else [])
     Status().look(1)
+
+
+def test_a_broker_that_is_not_there_is_told_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
+    monkeypatch.setattr("streams.front.kafka._PATIENCE", 0.5)
+    with pytest.raises(OperationalError, match="kafka://localhost:1/events: "):
+        next(open_source("kafka://localhost:1/events").read(False))
+    assert capfd.readouterr().err == ""

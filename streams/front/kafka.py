@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shiq.errors import OperationalError, UsageError
@@ -11,6 +11,8 @@ from streams.front.record import Record
 
 #: Seconds that a broker is waited for.
 _PATIENCE = 30.0
+#: The library would log each attempt to reach a broker; what fails in the end is told once, by us.
+_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None}
 
 
 def kafka_address(target: str) -> tuple[str, str]:
@@ -45,7 +47,7 @@ class KafkaSource:
             "group.id": "shiq",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
-            "error_cb": lambda error: None,
+            **_SILENT,
         }
         consumer = kafka.Consumer(settings)
         try:
@@ -89,7 +91,7 @@ class KafkaSink:
 
     def __init__(self, broker: str, topic: str, length: int | None = None) -> None:
         self.name, self.broker, self.topic, self.length = f"kafka://{broker}/{topic}", broker, topic, length or 0
-        settings = {"bootstrap.servers": broker, "enable.idempotence": True, "error_cb": lambda error: None}
+        settings = {"bootstrap.servers": broker, "enable.idempotence": True, **_SILENT}
         self.producer = _library().Producer(settings)
         self.failed: list[str] = []
         self.sent = self._sent() if length is not None else 0
@@ -97,7 +99,7 @@ class KafkaSink:
     def _sent(self) -> int:
         """How many rows the topic has had: the greatest key that a partition ends with, and one."""
         kafka = _library()
-        consumer = kafka.Consumer({"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False})
+        consumer = kafka.Consumer({"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False, **_SILENT})
         sent = 0
         try:
             for partition in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
