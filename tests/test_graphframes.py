@@ -360,7 +360,7 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
     nodes = entered(plain_core, kb.index, calculus, whole, kb.roles, made)
     found = made.entered(nodes)
     assert len(nodes) > len(parts)
-    assert set(kb._add_set(calculus, whole, found).kept()) == set(kb._add_set(calculus, whole, wanted).kept())
+    assert set(kb.add_set_on(calculus, whole, found).kept()) == set(kb.add_set_on(calculus, whole, wanted).kept())
     assert len(found.seen) == len(wanted.seen) and set(found.contradictory) == set(wanted.contradictory)
     assert len(found.remedies) == len(wanted.remedies) > 0
 
