@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -134,6 +135,21 @@ def test_entries_cut_short_anywhere_are_begun_anew(tmp_path: Path, share: float)
             assert [enricher.enrich(event).types for event in events] == expected
     with _opened(PLAIN, entries=file) as enricher:
         assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
+
+
+@pytest.mark.parametrize(("changed", "to"), [("entry", '["urn:t#A"'), ("key", "urn:t#r")])
+def test_a_letter_changed_in_the_entries_is_seen(tmp_path: Path, changed: str, to: str) -> None:
+    file, event = tmp_path / "entries", [_is_a("y", "A"), "<urn:t#x> <urn:t#r> <urn:t#y> ."]
+    with _opened(PLAIN, entries=file) as enricher:
+        expected = enricher.enrich(event).types
+    with closing(sqlite3.connect(file)) as rows, rows:
+        found = rows.execute(f"update entries set {changed} = replace({changed}, ?, ?)", (to, to.replace("t#", "u#")))
+        assert found.rowcount == 1
+        assert rows.execute("select count(*) from entries where instr(key || entry, 'u#')").fetchone() == (1,)
+    with _opened(PLAIN, entries=file) as enricher:
+        assert "damaged (a row is not as it was written)" in enricher.notes[0]
+        found = enricher.enrich(event)
+        assert (found.hit, found.types) == (False, expected)
 
 
 def test_a_reason_says_a_way_out(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def test_no_broker_and_no_topic_are_said(address: str, tmp_path: Path) -> None:
         list(open_source(f"kafka://{address}/no-such-topic").read(False))
 
 
+@pytest.mark.slow
 def test_spark_reads_a_topic_and_writes_to_one(address: str, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from tests.test_streams_spark import many

@@ -1,10 +1,12 @@
 """Entries as JSON texts, and a file of them that outlives the process: SQLite, under a hash of T, B and the program.
 
-A file of another T or B, or one that is damaged, is begun anew, and that is said. Nothing in it is ever executed: it is JSON.
+A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is said: each row has a hash, since
+SQLite has none. Nothing in it is ever executed: it is JSON.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,10 +21,10 @@ from streams.enrichment.cache import Entry
 from streams.enrichment.positions import Key
 
 #: Of what is in the file, and of how keys are made.
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 _TABLES: Final = (
     "create table if not exists made (by text not null)",
-    "create table if not exists entries (key text primary key, entry text not null) without rowid",
+    "create table if not exists entries (key text primary key, entry text not null, hash text not null) without rowid",
 )
 
 
@@ -92,7 +94,14 @@ class EntriesFile:
             if made != (self.digest,):
                 self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
                 return []
-            return [(key_of(key), entry_of(entry)) for key, entry in file.execute("select key, entry from entries order by key")]
+            rows = file.execute("select key, entry, hash from entries order by key").fetchall()
+            if any(self._hash(key, entry) != hashed for key, entry, hashed in rows):
+                raise ValueError("a row is not as it was written")
+            return [(key_of(key), entry_of(entry)) for key, entry, _ in rows]
+
+    def _hash(self, key: str, entry: str) -> str:
+        """Of a row of this file: one of another T or B has another."""
+        return hashlib.sha256("\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")).hexdigest()
 
     def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
         """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
@@ -103,7 +112,7 @@ class EntriesFile:
             if file.execute("select by from made").fetchone() is None:
                 file.execute("insert into made values (?)", (self.digest,))
             rows = ((key_text(key), entry_text(entry)) for key, entry in new)
-            file.executemany("insert or replace into entries values (?, ?)", rows)
+            file.executemany("insert or replace into entries values (?, ?, ?)", ((*row, self._hash(*row)) for row in rows))
         self._known.update(key for key, _ in new)
 
     def begin_anew(self, digest: str) -> None:
