@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shiq.verdict import EXIT_CODES, Leftover, Verdict
+from streams.front.rejects import leftover_rows
 
 Row: TypeAlias = dict[str, Any]
 Span: TypeAlias = tuple[int, int]
@@ -108,8 +109,4 @@ class StreamResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` writes it."""
-        told = [
-            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
-            for x in self.leftovers
-        ]
-        return {"verdict": self.verdict.value, "leftovers": told, "statistics": self.statistics}
+        return {"verdict": self.verdict.value, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}

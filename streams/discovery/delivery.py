@@ -11,6 +11,7 @@ from streams.discovery.atomsets import Atom, text_of
 from streams.discovery.export import exported_text
 from streams.discovery.report import Report, rules_table
 from streams.discovery.sentences import page
+from streams.front.rejects import leftover_rows
 
 if TYPE_CHECKING:
     from streams.discovery.miner import RuleMiner
@@ -59,16 +60,12 @@ class Delivery:
 
     def document(self, result: Mining) -> dict[str, Any]:
         """As ``--json`` writes it."""
-        told = [
-            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
-            for x in result.leftovers
-        ]
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": result.verdict.value,
             "settings": self.miner.settings.to_dict(),
             "vocabulary": sorted(self.miner.ontology.classes),
-            "leftovers": told,
+            "leftovers": leftover_rows(result.leftovers),
             "statistics": result.statistics,
             "windows": result.windows,
         }

@@ -18,7 +18,7 @@ from streams.enrichment.mapping.compiled import Number, parse_record
 from streams.enrichment.rows import has_type, row_text
 from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED, Rejects
+from streams.front.rejects import MALFORMED, Rejects, leftover_rows
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,7 @@ class StreamEnrichment:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` writes it."""
-        told = [
-            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
-            for x in self.leftovers
-        ]
-        return {"verdict": self.verdict.value, "leftovers": told, "statistics": self.statistics}
+        return {"verdict": self.verdict.value, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}
 
 
 @dataclass

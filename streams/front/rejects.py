@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,14 @@ from shiq.verdict import Leftover
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 #: How many of each kind a result names.
 _SHOWN = 20
+
+
+def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
+    """Leftovers as ``--json`` of the stream commands writes them."""
+    return [
+        {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
+        for x in leftovers
+    ]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from shiq.errors import InputError
 from shiq.verdict import Leftover
 from streams.front.event import EventError
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED
+from streams.front.rejects import MALFORMED, leftover_rows
 from streams.front.sinks import row_text
 from streams.rules.model import Model
 from streams.rules.records import Reader
@@ -38,11 +38,7 @@ class StreamEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` writes it."""
-        told = [
-            {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
-            for x in self.leftovers
-        ]
-        return {"verdict": None, "leftovers": told, "statistics": self.statistics}
+        return {"verdict": None, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}
 
 
 @dataclass
