@@ -30,7 +30,7 @@ from abox_ops.index.deletion import index_without
 from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.found_columns import Found
 from abox_ops.patch.certificate_columns import BaseCertificate, certified, of_told
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion

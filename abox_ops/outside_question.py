@@ -27,8 +27,7 @@ from shiq.reasoner.structure import rewritten
 from shiq.roles import RoleBox, role_of
 from shiq.signature import is_reserved, parts
 from simplify.desugar import ROLE_AXIOMS, desugar
-from simplify.fresh import PREFIX
-from simplify.inclusion import Context
+from simplify.inclusion import PREFIX, Context
 from simplify.locality import names_of
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form

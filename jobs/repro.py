@@ -32,7 +32,7 @@ from shiq.reasoner import create
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
-from simplify.fresh import PREFIX
+from simplify.inclusion import PREFIX
 
 SCHEMA_VERSION = 1
 ONTOLOGY, ANSWERS, README = "ontology.ofn", "answers.json", "README.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shiq.place import Place
+from shiq.reading import Place
 
 
 @dataclass(frozen=True, slots=True)

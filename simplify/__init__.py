@@ -22,8 +22,7 @@ from shiq.model import Axiom, Class, SubClassOf, TBox
 from shiq.roles import role_box
 from simplify.clauses import clausal_tbox, datatype_origins
 from simplify.desugar import desugar
-from simplify.fresh import is_reserved
-from simplify.inclusion import Context, Inclusion
+from simplify.inclusion import Context, Inclusion, is_reserved
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
 from simplify.restrictions import AtMost, Lit, Universal, at_mosts_of, definition4_axiom, name_restrictions, universals_of

@@ -12,8 +12,7 @@ from shiq import model as owl
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.errors import UsageError
 from shiq.roles import role_of
-from simplify.fresh import is_reserved
-from simplify.inclusion import Context, Inclusion, disjuncts
+from simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
 from simplify.vocabulary import entities
 
 

@@ -14,8 +14,7 @@ from itertools import combinations
 from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.roles import Role, RoleBox, expression_of, role_of
-from simplify.fresh import FreshNames
-from simplify.inclusion import Context, Inclusion, at_least
+from simplify.inclusion import Context, FreshNames, Inclusion, at_least
 from simplify.vocabulary import entities
 
 LABEL = "desugar"

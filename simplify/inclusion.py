@@ -1,4 +1,4 @@
-"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know of the whole TBox.
+"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know of the whole TBox; fresh names.
 
 >>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from shiq import model as owl
 from shiq.roles import RoleBox
-from simplify.fresh import FreshNames
 from simplify.role_origins import RoleOrigins
 
 
@@ -91,3 +92,43 @@ def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
 def is_literal(expression: owl.ClassExpression) -> bool:
     """Whether ``expression`` is a name or a negated name."""
     return isinstance(expression, owl.Class | owl.ObjectComplementOf)
+
+
+PREFIX = "urn:shiq:fresh:"
+_RESERVED = re.compile(PREFIX + r"(definition4:)?(desugar|normal-form|restrictions|transitivity):[0-9]+")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are free for callers."""
+    return _RESERVED.fullmatch(name) is not None
+
+
+class FreshNames:
+    """Names ``urn:shiq:fresh:<label>:<n>``, numbered in the order in which their keys come up; names in ``taken`` are passed
+    over. What comes later never changes an earlier name, so axioms added at the end leave those of the front alone.
+
+    >>> names = FreshNames("demo")
+    >>> names.name("a filler"), names.name("another"), names.name("a filler")
+    (('urn:shiq:fresh:demo:0', True), ('urn:shiq:fresh:demo:1', True), ('urn:shiq:fresh:demo:0', False))
+    """
+
+    def __init__(self, label: str, taken: frozenset[str] = frozenset()) -> None:
+        self._candidates = (name for n in count() if (name := f"{PREFIX}{label}:{n}") not in taken)
+        self._names: dict[Hashable, str] = {}
+
+    def name(self, key: Hashable) -> tuple[str, bool]:
+        """The name for ``key``, and whether it is new."""
+        known = self._names.get(key)
+        if known is not None:
+            return known, False
+        made = self._names[key] = next(self._candidates)
+        return made, True
+
+    def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
+        """A literal on the name for (``key``, ``positive``), and whether the name is new.
+
+        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D), otherwise ¬Q (¬D ⊑ Q): taking the
+        latter where D holds no positive literal keeps Horn inclusions Horn (Motik, Shearer, Horrocks 2009, section 4.1).
+        """
+        name, is_new = self.name((key, positive))
+        return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new

@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.roles import Role, expression_of, role_of
-from simplify.fresh import FreshNames
-from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
+from simplify.inclusion import Context, FreshNames, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
 
 LABEL = "restrictions"
 

@@ -23,9 +23,8 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import numbered_labels
-from shiq.rdf.triples import BLANK, Triples
+from shiq.rdf.triples import BLANK, Rejects, Triples
 from shiq.rdf.turtle import read_turtle
 from shiq.rdf.xml import read_xml
 from shiq.sources import FileSource, source_of

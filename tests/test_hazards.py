@@ -317,7 +317,7 @@ def test_44_chains_of_equal_individuals(kg: Path, insert: Run, monkeypatch: pyte
     with open_store(kg) as session:
         assert session.check(abox_of(chain), max_conflicts=0).verdict is Verdict.CONSISTENT
         assert session.check(abox_of([*chain, *facts]), max_conflicts=0).verdict is Verdict.INCONSISTENT
-    monkeypatch.setattr("jobs.checking.crowds.CROWD", 100)
+    monkeypatch.setattr("jobs.checking.answer.CROWD", 100)
     long = "".join(same(f"i{k}", f"i{k + 1}") for k in range(100))
     code, said = insert(long)
     assert (code, "101 many-equal" in said, "101 individuals are one" in said) == (0, True, True), said
@@ -349,7 +349,7 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         result = session.check(abox_of(bad))
         assert result.verdict is Verdict.INCONSISTENT
         assert len(result.conflicts[0].insertions) == 4
-    monkeypatch.setattr("jobs.checking.crowds.CROWD", 100)
+    monkeypatch.setattr("jobs.checking.answer.CROWD", 100)
     likes, pets = ObjectProperty("urn:likes"), ObjectUnionOf((Class("urn:Dog"), Class("urn:Bird")))
     tbox = TBox((SubClassOf(Class("urn:Cat"), ObjectAllValuesFrom(likes, pets)),))
     liked = [ObjectPropertyAssertion(likes, "urn:tom", f"urn:n{k}") for k in range(101)]

@@ -12,9 +12,8 @@ import pytest
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal, Signature
 from shiq.rdf import lines, read_assertions
-from shiq.rdf.rejects import Rejects
 from shiq.rdf.terms import numbered_labels, quad_adder, written_labels
-from shiq.rdf.triples import Triples
+from shiq.rdf.triples import Rejects, Triples
 from tests.rdf_helpers import kinds, write
 
 KNOWN = Signature(frozenset({"urn:C"}), frozenset({"urn:p"}), frozenset({"urn:d"}))

@@ -67,8 +67,7 @@ from simplify import AtMost, Universal, simplify
 from simplify.clauses import atoms_of
 from simplify.describe import clause_text, concept_text, report
 from simplify.desugar import desugar
-from simplify.fresh import PREFIX, is_reserved
-from simplify.inclusion import Context, Inclusion
+from simplify.inclusion import PREFIX, Context, Inclusion, is_reserved
 from simplify.nnf import nnf
 
 A, B, C, D, Q = (Class(name) for name in "ABCDQ")

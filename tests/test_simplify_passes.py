@@ -18,8 +18,7 @@ from shiq.roles import role_box
 from simplify.clauses import clausal_tbox
 from simplify.describe import axiom_text, clause_text, shortener
 from simplify.desugar import desugar
-from simplify.fresh import PREFIX
-from simplify.inclusion import Context, Inclusion
+from simplify.inclusion import PREFIX, Context, Inclusion
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
 from simplify.restrictions import name_restrictions

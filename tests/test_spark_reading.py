@@ -43,12 +43,12 @@ from shiq.model import (
     TBox,
 )
 from shiq.packed import Packing
-from shiq.place import Place
 from shiq.rdf import read_assertions
 from shiq.rdf.assertion_rows import assertion_rows
 from shiq.rdf.judging import Judging, Report, entities_of, first_lines, judge
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, parsed_texts, table_ranges
 from shiq.rdf.tables import COLUMNS, line_of
+from shiq.reading import Place
 from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover
 

@@ -22,7 +22,7 @@ from shiq.datatypes import DataTheory, IllTyped
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_of
 from shiq.verdict import Verdict
-from simplify.fresh import PREFIX
+from simplify.inclusion import PREFIX
 from simplify.vocabulary import entities
 
 #: Asserted of whom E mentions; its one member in B makes it a name that the clauses have.

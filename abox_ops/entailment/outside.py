@@ -21,7 +21,7 @@ from shiq import model as owl
 from shiq.reasoner.structure import rewritten
 from shiq.signature import parts
 from shiq.verdict import Verdict
-from simplify.fresh import PREFIX
+from simplify.inclusion import PREFIX
 
 #: What is denied, or assumed, in one question.
 Denied = tuple[owl.ClassAssertion, ...]

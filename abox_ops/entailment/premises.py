@@ -11,7 +11,7 @@ from shiq.abox import ABox, abox_of, individuals_of
 from shiq.functional.writer import axiom_text
 from shiq.profile import split_assertions, split_axioms
 from shiq.signature import is_reserved, parts
-from simplify.fresh import PREFIX
+from simplify.inclusion import PREFIX
 
 
 @dataclass(frozen=True)

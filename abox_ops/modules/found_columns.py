@@ -1,4 +1,4 @@
-"""The modules of what was found in columns: connected components, with the names of their individuals."""
+"""A_add by element in columns, and its modules: connected components, with the names of their individuals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
-from abox_ops.elements.columns import flags
+from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.partition import components
+from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import NamedModule
 from abox_ops.index.columns import Index
 from abox_ops.labels.columns import Calculus
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.labels.numbered import Bools
 from abox_ops.modules.named import NamedModules
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, row_codes, without
@@ -164,3 +165,26 @@ def _distinct(rows: Columns) -> Columns:
         return rows
     kept = distinct(row_codes(*rows.values()))[2]
     return {name: column[kept] for name, column in rows.items()}
+
+
+@dataclass
+class Found:
+    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
+
+    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
+    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
+    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
+    elements are there, under the criteria `clausal` and `model`.
+    """
+
+    graph: Graph
+    seen: Ints
+    labelled: Bools
+    labels: Ints
+    kept_labels: Ints
+    touched: Ints
+    contradictory: Ints
+    edges: Columns
+    data: Columns
+    remedies: list[tuple[int, str, bool]] = field(default_factory=list)
+    pulled_in: PulledInReasons = field(default_factory=PulledInReasons)

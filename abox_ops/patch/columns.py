@@ -19,7 +19,7 @@ from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.found_columns import Found
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.start_columns import started, uncovered

@@ -10,7 +10,7 @@ from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.found_columns import Found
 from abox_ops.modules.open_assertions import data_rows
 from abox_ops.published.outcome import Definition7, Outcome
 from abox_ops.told.columns import asserted_labels

@@ -12,7 +12,7 @@ from abox_ops.modules.decide import Decider
 from jobs.checking.options import Clock, Options
 from shiq.abox import ABox
 from shiq.model import Assertion, TBox
-from shiq.place import LeftAt, Place, Places, nothing_left, nowhere
+from shiq.reading import LeftAt, Place, Places, nothing_left, nowhere
 from shiq.result import PulledIn, UndecidedModule
 from shiq.verdict import Leftover, Verdict
 

@@ -12,9 +12,8 @@ from typing import Any
 from abox_ops.engine import MODEL
 from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
-from jobs.checking.answer import in_time, out_of_time, result_of
+from jobs.checking.answer import crowds, in_time, out_of_time, result_of
 from jobs.checking.base import Findings, InputBatch, OpenBase
-from jobs.checking.crowds import crowds
 from jobs.checking.deciding import answered_outside, deadline_of, decided, found_of, sent_by, sent_since
 from jobs.checking.inputs import (
     OUT_OF_REACH,

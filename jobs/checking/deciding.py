@@ -10,9 +10,8 @@ from functools import partial
 from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, unheard
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
-from jobs.checking.answer import refuted_result, result_of, time_over
+from jobs.checking.answer import crowds, refuted_result, result_of, time_over
 from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
-from jobs.checking.crowds import crowds
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
 from jobs.checking.options import Clock, Options, resolved
 from shiq.abox import ABox, abox_of
@@ -20,7 +19,7 @@ from shiq.clause import ClausalTBox
 from shiq.lazily import Lazily
 from shiq.ntriples import assertion_lines
 from shiq.offers import offers
-from shiq.place import Place, Places, nowhere
+from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Result, UndecidedModule

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields, replace
 
 from jobs.checking.base import InputBatch, OpenBase
-from jobs.checking.blank_nodes import told_by_label
 from jobs.checking.options import ASK, Options
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog, read_catalog
@@ -20,10 +20,9 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.axioms import READ_BY_FORM
-from shiq.ntriples import assertion_lines
-from shiq.place import nothing_left, nowhere
+from shiq.ntriples import assertion_lines, blank_node
 from shiq.rdf import read_assertions, read_ontology
-from shiq.reading import Reading
+from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
 
 #: The kind of what SHIQ(D) cannot say.
@@ -180,3 +179,33 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
         Leftover("ill-typed", "an ill-typed literal was set aside", text=" ".join(assertion_lines(a))) for a in aside
     )
     return (abox_of(rest), leftovers) if aside else (abox, ())
+
+
+def told_by_label(deletions: Reading, scope: str) -> Reading:
+    """``deletions``, which were read with ``scope``, about the nodes of the base: ``_:x`` is what `shiq export` prints so.
+
+    A blank node is named by nothing else, and a label in a file of deletions could stand for nothing but a new node, about which
+    nothing is asserted that could be deleted.
+    """
+    written = re.compile(rf"_:{re.escape(scope)}\d+\.(?P<label>[^.].*)", re.DOTALL)
+    if not any(map(written.fullmatch, deletions.abox.individuals)):
+        return deletions
+
+    def meant(individual: str) -> str:
+        match = written.fullmatch(individual)
+        return blank_node(match["label"]) if match else individual
+
+    def about(assertion: Assertion) -> Assertion:
+        ends = {f.name: meant(end) for f in fields(assertion) if isinstance(end := getattr(assertion, f.name), str)}
+        return replace(assertion, **ends)  # type: ignore[arg-type]
+
+    read: dict[Assertion, list[Assertion]] = {}
+    for assertion in deletions.abox:
+        read.setdefault(about(assertion), []).append(assertion)
+
+    def places(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
+        asked = {a: read.get(a, [a]) for a in assertions}
+        known = deletions.places(as_read for some in asked.values() for as_read in some)
+        return {a: tuple(place for as_read in some for place in known.get(as_read, ())) for a, some in asked.items()}
+
+    return replace(deletions, abox=abox_of(read), places=places)

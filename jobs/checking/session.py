@@ -26,7 +26,7 @@ from shiq.aside import Aside, told_aside
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
 from shiq.model import TBox
-from shiq.place import Place
+from shiq.reading import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 

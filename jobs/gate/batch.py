@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from jobs.files import naming
 from jobs.gate.blocks import LineBlocks, is_structure
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
-from shiq.place import Place
+from shiq.reading import Place
 from shiq.result import Result
 
 #: The N-Triples lines of one assertion; those of several hang together by nodes that are named after a hash of them.

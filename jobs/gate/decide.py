@@ -36,7 +36,7 @@ from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
 from shiq.model import Signature
-from shiq.place import Place
+from shiq.reading import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 

@@ -25,7 +25,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.found_columns import Found
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import PublishedProcedure, everything

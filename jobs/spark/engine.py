@@ -35,7 +35,7 @@ from shiq.clause import ClausalTBox
 from shiq.errors import OperationalError
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
-from shiq.place import Place
+from shiq.reading import Place
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox

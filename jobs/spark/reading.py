@@ -26,11 +26,10 @@ from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.model import TBox
-from shiq.place import Places, nowhere
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import capped
 from shiq.rdf.assertion_rows import assertion_rows
-from shiq.rdf.bulk import column, distinct
+from shiq.rdf.bulk import distinct
 from shiq.rdf.judging import (
     Judging,
     Report,
@@ -45,7 +44,8 @@ from shiq.rdf.judging import (
 )
 from shiq.rdf.ranges import ByteRange, ParsedRange, Range, byte_ranges, is_cut, table_ranges
 from shiq.rdf.tables import COLUMNS, read_rows
-from shiq.reading import Reading
+from shiq.rdf.triples import column
+from shiq.reading import Places, Reading, nowhere
 from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover
 

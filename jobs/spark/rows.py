@@ -23,8 +23,8 @@ from shiq import model as owl
 from shiq.abox import ABox, ABoxBuilder, individuals_of
 from shiq.columns.arrays import Ints
 from shiq.model_json import decode, encode
-from shiq.place import Place
 from shiq.rdf.assertion_rows import CLASS, DATA, ROLE
+from shiq.reading import Place
 
 OTHER = "other"
 ASSERTIONS = (CLASS, ROLE, DATA, OTHER)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shiq.amounts import count
 from shiq.conflict import Conflict
-from shiq.place import Place
+from shiq.reading import Place
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, counted, known_counts
 

@@ -1,9 +1,9 @@
-"""The ledger of one reading: every triple in one bucket, every leftover told once."""
+"""The ledger of one reading: every triple in one bucket, every leftover told once; and what was left out, as it stands."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
@@ -12,9 +12,8 @@ from shiq.model import Assertion, Axiom, Signature
 from shiq.rdf.declarations import Problem
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Graph
+from shiq.rdf.graph import Graph, MappedValue
 from shiq.rdf.load import StatedValue
-from shiq.rdf.mapped import MappedValue
 from shiq.rdf.triples import Triples, short
 from shiq.verdict import LEAVING_OUT, Leftover
 
@@ -142,3 +141,50 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
     for kind, count in hidden.items():
         message = f"{shown[kind] - MOST_SHOWN} more like those above"
         yield Leftover(kind, message, count=count, said=tuple(said[kind]), items=items[kind])
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as `Loaded.whole`; ``of_a``: the ids of those
+    leftovers that are in A all the same."""
+
+    triples: Triples
+    leftovers: Sequence[Leftover]
+    whole: Sequence[tuple[Sequence[Leftover], Iterable[Leftover]]]
+    accounts: Accounts
+    of_a: Collection[int]
+
+    def __iter__(self) -> Iterator[Leftover]:
+        done = {*self.of_a}
+        for told, all_of_them in self.whole:
+            yield from all_of_them
+            done.update(map(id, told))
+        values = {id(leftover): value for leftover, value in self.accounts.values()}
+        for leftover in self.leftovers:
+            if id(leftover) in done:
+                continue
+            if parts := self.accounts.parts.get(leftover):
+                yield replace(leftover, text="\n".join(map(self._text, parts)))
+            elif id(leftover) in values:
+                yield replace(leftover, text=whole_text(values[id(leftover)]))
+            else:
+                yield from one_by_one(self.triples, leftover)
+
+    def _text(self, row: int) -> str:
+        return _text(self.triples, row)
+
+
+def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
+    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its rows."""
+    rows = triples.told.get(leftover, ())
+    if not rows:
+        yield leftover
+    for row in rows:
+        source, line = triples.place(row)
+        key = triples.keys.get(row, "")
+        hint, count = f"row key {key}" if key else leftover.hint, leftover.count if len(rows) == 1 else 1
+        yield replace(leftover, source=source, line=line, text=_text(triples, row), hint=hint, count=count)
+
+
+def _text(triples: Triples, row: int) -> str:
+    return triples.whole_text(row, triples.graph_of(row))

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from shiq import model as owl
 from shiq.abox import ABox, individuals_of
-from shiq.rdf.bulk import Rows, column
-from shiq.rdf.triples import Triples
+from shiq.rdf.bulk import Rows
+from shiq.rdf.triples import Triples, column
 
 Ids = npt.NDArray[Any]
 

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.model import Literal
-from shiq.rdf.bulk import Bulk, Rows, column
+from shiq.rdf.bulk import Bulk, Rows
 from shiq.rdf.ranges import ParsedRange
+from shiq.rdf.triples import column
 
 CLASS, ROLE, DATA = "class", "role", "data"
 _PIECE = 1 << 17

@@ -5,7 +5,6 @@ Each row gets a bucket by what its predicate (or class) and its object are. A ro
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from shiq.model import NOTHING, Literal, Signature
 from shiq.rdf.surroundings import unknown_word
-from shiq.rdf.triples import LITERAL, Triples
+from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_DATA,
@@ -66,10 +65,6 @@ class Bulk:
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     ill_typed: list[int] = field(default_factory=list)  # data assertions that were set aside, see `shiq.rdf.ill_typed`
-
-
-def column(values: array[int]) -> npt.NDArray[Any]:
-    return np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32) if values else np.zeros(0, np.int32)
 
 
 def distinct(ids: npt.NDArray[Any]) -> Rows:

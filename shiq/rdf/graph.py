@@ -1,17 +1,27 @@
 """The triples that say something about the vocabulary: a small graph in memory, each triple with the bucket it ends up in.
 
 Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms, class expressions, lists,
-declarations, and the rarer assertions.
+declarations, and the rarer assertions. What it maps to (`shiq.rdf.mapping`) rests on its triples.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from shiq import model as owl
 from shiq.rdf.triples import Term, Triples, shown
-from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
+from shiq.rdf.vocabulary import (
+    FIRST,
+    NIL,
+    REST,
+    TYPE,
+)
+
+if TYPE_CHECKING:
+    from shiq.rdf.expression_loop import Key
 
 
 class UnmappedError(Exception):
@@ -138,3 +148,49 @@ def build_graph(triples: Triples, rows: Iterable[int]) -> Graph:
     for row in rows:
         graph.add(str(terms[subject[row]]), str(terms[predicate[row]]), terms[value[row]], row)
     return graph
+
+
+V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
+
+
+@dataclass
+class MappedValue(Generic[V]):
+    """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
+
+    value: V
+    main: int
+    triples: list[int] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A main triple that gives nothing."""
+
+    main: int
+    kind: str
+    message: str
+    hint: str
+
+
+@dataclass
+class Mapping:
+    """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
+    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
+
+    axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
+    assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    annotations: list[int] = field(default_factory=list)
+    suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
+
+
+def unattached(graph: Graph) -> Iterator[list[int]]:
+    """The triples that are not accounted for yet, those that hang together as one group, outermost first."""
+    left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
+    inner = {value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")}
+    for i in sorted(left, key=lambda i: graph.subjects[i] in inner):
+        if not graph.bucket[i]:
+            group = [j for j in graph.reachable(i) if not graph.bucket[j]]
+            graph.assign(group, "leftover:unattached")
+            yield group

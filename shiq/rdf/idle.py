@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from shiq.model import OWL, RDFS
-from shiq.rdf.bulk import column
 from shiq.rdf.graph import Graph, UnmappedError, read_list
-from shiq.rdf.triples import Triples
+from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import DECLARATIONS, FIRST, FUNCTIONAL, REST, TYPE, is_reserved
 
 _PAIRS = frozenset({OWL + "equivalentProperty", RDFS + "subPropertyOf"})

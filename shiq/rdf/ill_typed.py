@@ -8,8 +8,8 @@ import numpy as np
 
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Literal
-from shiq.rdf.bulk import Bulk, column
-from shiq.rdf.triples import Triples
+from shiq.rdf.bulk import Bulk
+from shiq.rdf.triples import Triples, column
 
 
 def take_ill_typed(triples: Triples, bulk: Bulk) -> None:

@@ -7,9 +7,8 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.graph import Graph, MappedValue, Mapping, UnmappedError, read_list
 from shiq.rdf.kinds import Kinds
-from shiq.rdf.mapped import MappedValue, Mapping
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     is_reserved,

@@ -18,8 +18,7 @@ import pyoxigraph as ox
 
 from shiq.catalog import Catalog
 from shiq.errors import InputError
-from shiq.rdf.rejects import Rejects
-from shiq.rdf.triples import Term, short
+from shiq.rdf.triples import Rejects, Term, short
 
 UNMAPPED = "urn:x-shiq-unmapped:"
 TEXT = "urn:x-shiq-text:"

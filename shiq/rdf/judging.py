@@ -15,11 +15,10 @@ import numpy as np
 
 from shiq.errors import InputError
 from shiq.model import Signature
-from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, resolve
-from shiq.rdf.left_out import one_by_one
+from shiq.rdf.accounts import one_by_one
+from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, resolve
 from shiq.rdf.ranges import ParsedRange
-from shiq.rdf.rejects import MOST_SHOWN
-from shiq.rdf.triples import Term, Triples
+from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
 from shiq.verdict import Leftover
 

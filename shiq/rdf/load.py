@@ -19,16 +19,14 @@ from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
-from shiq.rdf.bulk import column, is_structural
+from shiq.rdf.bulk import is_structural
 from shiq.rdf.declarations import Use
-from shiq.rdf.headers import document_iris
 from shiq.rdf.kinds import DATA, OBJECT
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
-from shiq.rdf.rejects import Rejects
-from shiq.rdf.surroundings import bare
+from shiq.rdf.surroundings import bare, document_iris
 from shiq.rdf.terms import numbered_labels, written_labels
-from shiq.rdf.triples import Triples, triple_text
+from shiq.rdf.triples import Rejects, Triples, column, triple_text
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
 from shiq.reading import Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of

@@ -5,16 +5,15 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from shiq import model as owl
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.graph import Failure, Graph, MappedValue, Mapping, UnmappedError, read_list
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
-from shiq.rdf.mapped import Failure, MappedValue, Mapping
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
@@ -267,14 +266,3 @@ _HANDLERS: dict[str, _Handler] = {
     owl.OWL + "onDatatype": _Mapper.description,
     **dict.fromkeys(OPERATORS | FILLERS, _Mapper.description),
 }
-
-
-def unattached(graph: Graph) -> Iterator[list[int]]:
-    """The triples that are not accounted for yet, those that hang together as one group, outermost first."""
-    left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
-    inner = {value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")}
-    for i in sorted(left, key=lambda i: graph.subjects[i] in inner):
-        if not graph.bucket[i]:
-            group = [j for j in graph.reachable(i) if not graph.bucket[j]]
-            graph.assign(group, "leftover:unattached")
-            yield group

@@ -10,10 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq import model as owl
-from shiq.place import Place
-from shiq.rdf.bulk import column
-from shiq.rdf.triples import Term, Triples
+from shiq.rdf.triples import Term, Triples, column
 from shiq.rdf.vocabulary import TYPE
+from shiq.reading import Place
 from shiq.verdict import Leftover
 
 Ids: TypeAlias = tuple[int, int, int]
@@ -35,7 +34,7 @@ def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
 
 @dataclass(frozen=True, eq=False)
 class LeftPlaces:
-    """See `shiq.place.LeftAt`: ``leftovers`` of reading ``triples``."""
+    """See `shiq.reading.LeftAt`: ``leftovers`` of reading ``triples``."""
 
     triples: Triples
     leftovers: Sequence[Leftover]
@@ -48,7 +47,7 @@ class LeftPlaces:
 
 @dataclass(frozen=True, eq=False)
 class ReadPlaces:
-    """See `shiq.place.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the row that begins an assertion
+    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the row that begins an assertion
     which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come as triples."""
 
     triples: Triples

@@ -17,11 +17,10 @@ from typing import BinaryIO, cast
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.packed import Packing
-from shiq.rdf.bulk import Rows, column
+from shiq.rdf.bulk import Rows
 from shiq.rdf.lines import read_lines
-from shiq.rdf.rejects import Rejects
 from shiq.rdf.tables import COLUMNS, TableFile, read_rows, row_groups, rows_of, table_files
-from shiq.rdf.triples import Triples
+from shiq.rdf.triples import Rejects, Triples, column
 from shiq.sources import FileSource, TableKind, TableSource
 from shiq.verdict import Leftover
 

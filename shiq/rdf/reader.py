@@ -12,23 +12,21 @@ from shiq import model as owl
 from shiq.abox import ABox
 from shiq.catalog import Catalog
 from shiq.labelling import PROPERTIES, labelled
-from shiq.place import Place
 from shiq.profile import split_assertions, split_axioms
-from shiq.rdf.accounts import Accounts, Finding, capped
+from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
-from shiq.rdf.bulk import Bulk, column, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
+from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.declarations import find_kinds
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import build_graph
+from shiq.rdf.graph import build_graph, unattached
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
-from shiq.rdf.left_out import LeftOut
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
-from shiq.rdf.mapping import map_graph, unattached
+from shiq.rdf.mapping import map_graph
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
-from shiq.rdf.triples import LITERAL, Triples
+from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
-from shiq.reading import Reading
+from shiq.reading import Place, Reading
 from shiq.signature import OF_INDIVIDUALS, signature_of
 
 

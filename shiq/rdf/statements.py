@@ -17,7 +17,7 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """N-Triples terms; ``graph`` is "" for the default graph; ``line`` and ``key``: see `shiq.place.Place`."""
+    """N-Triples terms; ``graph`` is "" for the default graph; ``line`` and ``key``: see `shiq.reading.Place`."""
 
     subject: str
     predicate: str

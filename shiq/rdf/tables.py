@@ -19,8 +19,7 @@ from urllib.parse import unquote
 from shiq.errors import InputError
 from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
-from shiq.rdf.rejects import Rejects
-from shiq.rdf.triples import Triples, short
+from shiq.rdf.triples import Rejects, Triples, short
 from shiq.sources import TableKind, TableSource
 from shiq.verdict import Leftover
 

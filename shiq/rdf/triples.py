@@ -1,7 +1,7 @@
 """Triples of several sources as dictionary-encoded columns, with the line that each came from.
 
 Reading fills four integer columns without an object per triple; everything later looks at distinct terms, or at columns as a
-whole. Blank nodes are scoped by source: ``_:scope.label``.
+whole. Blank nodes are scoped by source: ``_:scope.label``. Lines and passages that are no triples are `Rejects`, never dropped.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from shiq.left_out import Spool
 from shiq.model import Literal
 from shiq.ntriples import literal as literal_text
 from shiq.ntriples import term as term_text
@@ -164,3 +168,36 @@ def shown(value: Term) -> str:
 
 def short(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+#: More rejects of one source are only counted: a million broken lines are one mistake.
+MOST_SHOWN = 1000
+
+
+@dataclass
+class Rejects:
+    """The malformed lines of one source; ``total`` counts all, ``whole`` has all, as they stand."""
+
+    source: str
+    total: int = 0
+    shown: list[Leftover] = field(default_factory=list)
+    whole: Spool = field(default_factory=Spool)
+    unsure: int = 0  # of them, those that do not even look like a triple
+
+    def add(self, message: str, line: int = 0, text: str = "", hint: str = "") -> None:
+        self.total += 1
+        found = Leftover("malformed", message, self.source, line, text.strip(), hint)
+        self.whole.add(found)
+        if self.total <= MOST_SHOWN:
+            self.shown.append(replace(found, text=short(found.text)))
+
+    def leftovers(self) -> list[Leftover]:
+        hidden = self.total - len(self.shown)
+        if not hidden:
+            return self.shown
+        more = Leftover("malformed", f"{hidden} more lines like those above", self.source, count=hidden)
+        return [*self.shown, more]
+
+
+def column(values: array[int]) -> npt.NDArray[Any]:
+    return np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32) if values else np.zeros(0, np.int32)

@@ -18,8 +18,8 @@ from shiq.clause_axioms import clause_axioms, module_assertions
 from shiq.datatypes import DataTheory
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.axioms import READ_BY_FORM
+from shiq.reasoner import check_heap, check_timeout
 from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
-from shiq.reasoner.limits import check_heap, check_timeout
 from shiq.reasoner.meanings import speaks_for_all
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module, SentQuestions

@@ -26,8 +26,8 @@ from py4j.java_gateway import GatewayParameters, JVMView  # type: ignore[import-
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
 
 from shiq.errors import ReasonerError
+from shiq.reasoner import check_heap
 from shiq.reasoner.gateway import Client
-from shiq.reasoner.limits import check_heap
 
 T = TypeVar("T")
 

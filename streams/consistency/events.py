@@ -17,8 +17,8 @@ from shiq.clause import DataAtMost
 from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.rdf.lines import read_lines
-from shiq.rdf.rejects import Rejects as BrokenLines
 from shiq.rdf.triples import IRI, LITERAL, Triples
+from shiq.rdf.triples import Rejects as BrokenLines
 from shiq.roles import Role
 from streams.consistency.dl_lite import View, limits_of
 from streams.consistency.labels import existential, loop, misfit, role_label

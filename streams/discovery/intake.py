@@ -9,8 +9,8 @@ from io import BytesIO
 from shiq import model as owl
 from shiq.errors import InputError
 from shiq.rdf.lines import read_lines
-from shiq.rdf.rejects import Rejects as BrokenLines
 from shiq.rdf.triples import IRI, LITERAL, Triples
+from shiq.rdf.triples import Rejects as BrokenLines
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}

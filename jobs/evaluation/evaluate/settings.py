@@ -14,8 +14,8 @@ from jobs.checking.options import AUTO
 from jobs.evaluation.evaluate import data
 from shiq.check import ENGINES
 from shiq.errors import UsageError
+from shiq.reasoner import check_heap
 from shiq.reasoner.installed import PEERS
-from shiq.reasoner.limits import check_heap
 
 #: Engines that are evaluated unless others are named, as far as they exist.
 DEFAULT_ENGINES = ("local", "memory", "spark")

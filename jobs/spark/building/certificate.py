@@ -29,7 +29,7 @@ from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import Label
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.add_set_columns import Found
+from abox_ops.modules.found_columns import Found
 from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.modules.shapes import Shapes
 from jobs.spark.auditing import DrawnShapes, drawn

@@ -32,7 +32,7 @@ from shiq.rdf.assemble import build_abox
 from shiq.rdf.judging import Judging, Report, judge, left_out, survey
 from shiq.rdf.lines import LONGEST_LINE
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
-from shiq.rdf.rejects import MOST_SHOWN
+from shiq.rdf.triples import MOST_SHOWN
 from shiq.sources import FileSource, TableSource
 from shiq.verdict import Leftover
 

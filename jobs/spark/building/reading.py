@@ -26,7 +26,6 @@ from shiq.left_out import Spool, of_data
 from shiq.model import Assertion, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.accounts import Finding, capped
-from shiq.rdf.headers import document_iris
 from shiq.rdf.judging import (
     LEFT_OUT,
     Judging,
@@ -42,6 +41,7 @@ from shiq.rdf.judging import (
 from shiq.rdf.load import LoadedSources
 from shiq.rdf.ranges import is_cut
 from shiq.rdf.reader import _own, _Reader
+from shiq.rdf.surroundings import document_iris
 from shiq.reading import Reading
 from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover
