@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.found_columns import Found
-from abox_ops.patch.certificate_columns import BaseCertificate, certified, of_told
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
@@ -43,6 +43,9 @@ from shiq.model import Assertion, Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox
+
+if TYPE_CHECKING:
+    from abox_ops.patch.certificate_columns import BaseCertificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +199,8 @@ class LocalKnowledgeBase:
 
     def certified(self, inquiry: Inquiry) -> BaseCertificate:
         """(T, A) by itself, and N: see `abox_ops.patch.certificate_columns.certified`."""
+        # Loaded where no certificate is stored.
+        from abox_ops.patch.certificate_columns import certified
 
         def named(graph: Graph) -> Named:
             return lambda found: self.add_set_of(graph, found).modules
@@ -263,6 +268,8 @@ class LocalKnowledgeBase:
     ) -> Patch:
         """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``: one patch onto N =
         told, in which every element is plain (THEORY, "The add set")."""
+        from abox_ops.patch.certificate_columns import of_told
+
         told = of_told(self.index.calculus, self.index.merged)
         patch = self._onto(told, whole, calculus, added, all_plain=True, all_around=all_around)
         patch.close()

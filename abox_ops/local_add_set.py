@@ -11,10 +11,7 @@ import numpy as np
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import flags
 from abox_ops.elements.pulled_in import ROLES, clause_of
-from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import EMPTY, Label
-from abox_ops.modules.add_set import Closure, kept_assertions
-from abox_ops.modules.components import KeptAssertions
 from abox_ops.modules.found_columns import FoundModules
 from abox_ops.patch.columns import Patch
 from shiq import model as owl
@@ -22,10 +19,8 @@ from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import Ints, contained, distinct, unique, without
 from shiq.columns.rows import SAME
-from shiq.functional.writer import axiom_text
 from shiq.rdf.vocabulary import local_name
 from shiq.result import PulledIn
-from simplify.describe import clause_text
 
 #: Individuals that are named for each reason.
 _EXAMPLES = 3
@@ -67,6 +62,10 @@ class LocalAddSet(FoundModules):
         index = clause_of(code)
         if index is None:
             return PulledIn("roles" if code == ROLES else "equality", count, examples)
+        # Loaded where reasons are asked for.
+        from shiq.functional.writer import axiom_text
+        from simplify.describe import clause_text
+
         tbox = self.calculus.tbox
         clause = tbox.clauses[index]
         axioms = tuple(axiom_text(tbox.axioms[i]) for i in sorted(clause.origins))
@@ -141,6 +140,11 @@ class LocalAddSet(FoundModules):
 
     def kept(self) -> Iterator[owl.Assertion]:
         """See `abox_ops.modules.add_set.kept_assertions`."""
+        # Loaded where somebody looks at the assertions: few do.
+        from abox_ops.elements.quotient import Partition
+        from abox_ops.modules.add_set import Closure, kept_assertions
+        from abox_ops.modules.components import KeptAssertions
+
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
         graph.gather(others)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from shiq.conflict import Conflict
 from shiq.model import Assertion, Axiom
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
+    from shiq.conflict import Conflict
     from shiq.explanation import ConflictGroup, ExplainedConflicts
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.

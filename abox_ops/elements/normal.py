@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shiq import model as owl
-from shiq.functional.writer import axiom_text
 from shiq.roles import RoleBox, role_of
 
 DEFINED = "urn:shiq:fresh:assertion:"
@@ -46,6 +45,9 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
 
 
 def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
+    # Loaded where a class expression is asserted: most assertions are plain.
+    from shiq.functional.writer import axiom_text
+
     name = owl.Class(DEFINED + hashlib.sha256(axiom_text(expression).encode()).hexdigest()[:24])
     return NormalAssertions((owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),))
 

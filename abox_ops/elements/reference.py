@@ -153,15 +153,3 @@ def _grown(table: dict[str, set[V]], mentioned: Iterable[str]) -> dict[str, set[
         if individual in table:
             copied[individual] = set(table[individual])
     return copied
-
-
-def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
-    """The class names in normalised ``assertions``, in order: they have to be atoms."""
-    found: dict[str, None] = {}
-    for assertion in assertions:
-        match assertion:
-            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _) if (
-                iri != owl.NOTHING.iri
-            ):
-                found[iri] = None
-    return tuple(found)

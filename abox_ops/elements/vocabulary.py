@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from abox_ops.elements.normal import definitions, normalise
-from abox_ops.elements.reference import atom_names
 from shiq import model as owl
 from shiq.roles import RoleBox
 
@@ -36,3 +35,15 @@ def name_of(defined: owl.ClassExpression) -> str:
     if not isinstance(defined, owl.Class):
         raise TypeError(defined)
     return defined.iri
+
+
+def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
+    """The class names in normalised ``assertions``, in order: they have to be atoms."""
+    found: dict[str, None] = {}
+    for assertion in assertions:
+        match assertion:
+            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _) if (
+                iri != owl.NOTHING.iri
+            ):
+                found[iri] = None
+    return tuple(found)

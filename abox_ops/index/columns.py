@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from abox_ops.counting.columns import Counts
 from abox_ops.elements.base import Base, StoreBase
 from abox_ops.elements.columns import Graph
 from abox_ops.elements.normal import normalise
@@ -149,6 +148,9 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
 
 def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
     """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are named by their least nodes."""
+    # Loaded where a base is indexed.
+    from abox_ops.counting.columns import Counts
+
     counts, reps, name = Counts(calculus, graph), graph.reps(), least_nodes(graph)
     counts.of_batch(reps, _NONE, everywhere=True)
     return grouping(name[reps], name[graph.rep[counts.class_of[reps]]])

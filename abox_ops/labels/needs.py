@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from abox_ops.labels.calculus import Label, LabelSpace
 from shiq.bits import bits
-from shiq.clause import AtLeast
+from shiq.clause import AtLeast, ClausalTBox
+from shiq.roles import Role
 
 
 @dataclass
@@ -34,3 +36,13 @@ class Needs:
             }
             found = self._needed[label] = tuple(self.space.at_least[i] for i in sorted(ids))
         return found
+
+
+def is_served(tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]) -> bool:
+    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked for may go on being a, which is
+    ``certified``, has ``label`` and is reached from b by asserted ``roles``."""
+    bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
+    if bit & certified[1]:
+        return True
+    below = tbox.roles.subroles(need.role)
+    return need.n == 1 and not bit & ~label[0] and any(r in below for r in roles)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from abox_ops.labels.calculus import LabelSpace
-from abox_ops.modules.shapes import Shape, Shapes
 from shiq.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
 
 if TYPE_CHECKING:
     from abox_ops.modules.audit import Audit
+    from abox_ops.modules.shapes import Shape, Shapes
 
 
 @dataclass
@@ -36,6 +36,10 @@ class Decider:
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """One answer per module, in order."""
+        if not modules:
+            return []
+        from abox_ops.modules.shapes import Shapes
+
         _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox), {}))
         keys = _keys(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}

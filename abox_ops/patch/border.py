@@ -8,15 +8,15 @@ stood (R); or a residual asserted at the inside end meets it. If none does, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from abox_ops.labels.needs import Needs
+from abox_ops.labels.needs import Needs, is_served
 from abox_ops.patch.outside import OutsideCompletion
-from shiq.clause import AtLeast, ClausalTBox
+from shiq.clause import AtLeast
 from shiq.roles import Role
 
 
@@ -130,13 +130,3 @@ class Border:
     def _is_served(self, need: AtLeast, a: str, b: str) -> bool:
         roles = {r for r, y in self.whole.neighbours(b) if y == a}
         return is_served(self.space.tbox, need, self.outside.label(a), self.label(a), roles)
-
-
-def is_served(tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]) -> bool:
-    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked for may go on being a, which is
-    ``certified``, has ``label`` and is reached from b by asserted ``roles``."""
-    bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
-    if bit & certified[1]:
-        return True
-    below = tbox.roles.subroles(need.role)
-    return need.n == 1 and not bit & ~label[0] and any(r in below for r in roles)

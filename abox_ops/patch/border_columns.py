@@ -11,8 +11,8 @@ from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
+from abox_ops.labels.needs import is_served
 from abox_ops.labels.numbered import Bools, by_distinct
-from abox_ops.patch.border import is_served
 from abox_ops.patch.outside_columns import OutsideCompletion
 from shiq.columns.arrays import Ints, contained, unique
 from shiq.roles import Role

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.engine import AddSet, NamedModule
 from abox_ops.modules.named import NamedModules
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
-from shiq.conflict import Conflict
 from shiq.deadline import TimeIsOver, until
 from shiq.errors import UsageError
-from shiq.functional.writer import axiom_text
 from shiq.model import Assertion
-from shiq.ntriples import assertion_lines
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks, counted
+
+if TYPE_CHECKING:
+    from abox_ops.conflicts.raw_conflict import RawConflict
+    from shiq.conflict import Conflict
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
 Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
@@ -212,6 +212,11 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
 
 
 def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    # Loaded where there is something to tell: most batches are consistent.
+    from shiq.conflict import Conflict
+    from shiq.functional.writer import axiom_text
+    from shiq.ntriples import assertion_lines
+
     lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
     return Conflict(
         tuple(line for line, _ in lines),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.engine import KnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.checking.options import Clock, Options
@@ -17,6 +16,7 @@ from shiq.result import PulledIn, UndecidedModule
 from shiq.verdict import Leftover, Verdict
 
 if TYPE_CHECKING:
+    from abox_ops.conflicts.raw_conflict import RawConflict
     from abox_ops.modules.audit import Audit
     from simplify.locality import Reach
 

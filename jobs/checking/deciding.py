@@ -17,7 +17,6 @@ from jobs.checking.options import Clock, Options, resolved
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.lazily import Lazily
-from shiq.ntriples import assertion_lines
 from shiq.offers import offers
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
@@ -228,6 +227,8 @@ def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Plac
     count, some = knowledge_base.absent(deletions, 1)
     if not count:
         return ()
+    from shiq.ntriples import assertion_lines
+
     place = next(iter(places(some).get(some[0], ())), Place())
     return (
         Leftover(

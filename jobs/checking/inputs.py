@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.options import ASK, Options
 from shiq.abox import ABox, abox_of
-from shiq.catalog import Catalog, read_catalog
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
 from shiq.model import (
@@ -20,10 +20,13 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.axioms import READ_BY_FORM
-from shiq.ntriples import assertion_lines, blank_node
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
+
+if TYPE_CHECKING:
+    from shiq.catalog import Catalog
+
 
 #: The kind of what SHIQ(D) cannot say.
 OUTSIDE = "outside-shiq"
@@ -46,7 +49,12 @@ def ontology_of(sources: list[object], options: Options, *, closed: bool = False
 
 def catalog_of(options: Options) -> Catalog | None:
     """The catalog that is named, read. Raises: InputError."""
-    return None if options.catalog is None else read_catalog(options.catalog)
+    if options.catalog is None:
+        return None
+    # Loaded where one is named.
+    from shiq.catalog import read_catalog
+
+    return read_catalog(options.catalog)
 
 
 def assertions_of(
@@ -175,10 +183,14 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
                 aside.append(assertion)
             case _:
                 rest.append(assertion)
+    if not aside:
+        return abox, ()
+    from shiq.ntriples import assertion_lines
+
     leftovers = tuple(
         Leftover("ill-typed", "an ill-typed literal was set aside", text=" ".join(assertion_lines(a))) for a in aside
     )
-    return (abox_of(rest), leftovers) if aside else (abox, ())
+    return abox_of(rest), leftovers
 
 
 def told_by_label(deletions: Reading, scope: str) -> Reading:
@@ -190,6 +202,7 @@ def told_by_label(deletions: Reading, scope: str) -> Reading:
     written = re.compile(rf"_:{re.escape(scope)}\d+\.(?P<label>[^.].*)", re.DOTALL)
     if not any(map(written.fullmatch, deletions.abox.individuals)):
         return deletions
+    from shiq.ntriples import blank_node
 
     def meant(individual: str) -> str:
         match = written.fullmatch(individual)

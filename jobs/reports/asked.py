@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shiq
-from jobs.reports.locations import SideFiles, located
+
+if TYPE_CHECKING:
+    from jobs.reports.locations import SideFiles
 
 _PARTS = ("insertions", "base", "axioms")
 _IRI = re.compile(r"<([^<>\s]*)>")
@@ -24,6 +26,9 @@ class Request:
 
     def sides(self) -> dict[str, SideFiles]:
         """The files that facts were read from, by side of a conflict."""
+        # Loaded where an answer is written.
+        from jobs.reports.locations import SideFiles
+
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
         base, letter = (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
@@ -42,6 +47,8 @@ def completed(answer: dict[str, Any], asked: Request, labels: Mapping[str, str] 
 
 def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
     """``answer`` with the places of its conflicts, and of those of the last check of a gate, all looked for together."""
+    from jobs.reports.locations import located
+
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
     found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]
     inner = {"result": {**answer["result"], "conflicts": found[len(own) :]}} if last else {}

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from shiq.amounts import count
-from shiq.conflict import Conflict
 from shiq.reading import Place
 from shiq.result import Evidence, Result, Statistics
 from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, counted, known_counts
 
 if TYPE_CHECKING:
+    from shiq.conflict import Conflict
     from shiq.explanation import ConflictGroup
 
 #: Kinds of leftovers that were interpreted, or are no part of the input, and are told all the same.

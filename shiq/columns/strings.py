@@ -15,7 +15,7 @@ from shiq.model import XSD, Literal
 STRING = XSD + "string"
 # What XML 1.1 allows in no text.
 _ODD = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ODD_BYTE = np.array([code not in b"\t\n\r" and code < 0x20 for code in range(0x100)])
+_ODD_BYTE = (np.arange(0x100) < 0x20) & ~np.isin(np.arange(0x100), list(b"\t\n\r"))
 
 
 def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from shiq.functional.writer import axiom_text
 from shiq.model import Assertion, Axiom, Signature
 from shiq.rdf.declarations import Problem
-from shiq.rdf.expression_loop import Key
-from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import Graph, MappedValue
 from shiq.rdf.load import StatedValue
 from shiq.rdf.triples import Triples, short
 from shiq.verdict import LEAVING_OUT, Leftover
+
+if TYPE_CHECKING:
+    from shiq.rdf.expression_loop import Key
+    from shiq.rdf.expressions import Expressions
 
 #: More leftovers of one kind are only counted.
 MOST_SHOWN = 1000
@@ -33,7 +34,7 @@ class Accounts:
 
     triples: Triples
     graph: Graph
-    expressions: Expressions
+    expressions: Expressions | None
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     parts: dict[Leftover, list[int]] = field(default_factory=dict)
@@ -56,7 +57,8 @@ class Accounts:
             found = findings.get(made.value, ())
             where = f"leftover:{found[0][0]}" if found else bucket
             count = self.graph.assign((made.main, *made.triples), where)
-            count += self.graph.assign(self.expressions.triples_of(made.keys, done), where)
+            if self.expressions is not None:
+                count += self.graph.assign(self.expressions.triples_of(made.keys, done), where)
             if found:
                 placed.add(made.value)
                 self._tell(made.value, found, self.triples.place(self.graph.rows[made.main]), count)
@@ -118,6 +120,8 @@ class Accounts:
 
 
 def whole_text(value: Axiom | Assertion) -> str:
+    from shiq.functional.writer import axiom_text
+
     try:
         return axiom_text(value)
     except ValueError:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from shiq.model import RDFS, Signature
 from shiq.rdf.graph import Graph
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of, properties
-from shiq.rdf.kinds_by_use import infer, used_as_classes
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_CLASSES,
@@ -86,8 +85,11 @@ def find_kinds(
     declare = _Declaring(graph, kinds, fixed or Signature())
     problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
     problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
-    kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
-    infer(graph, kinds)
+    if len(graph):
+        from shiq.rdf.kinds_by_use import infer, used_as_classes
+
+        kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
+        infer(graph, kinds)
     return kinds, problems
 
 

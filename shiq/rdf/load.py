@@ -14,7 +14,6 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox import ABox
-from shiq.catalog import Catalog
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
@@ -33,6 +32,7 @@ from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSour
 from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
+    from shiq.catalog import Catalog
     from shiq.functional.document import Document
     from shiq.rdf.objects import RewrittenLiterals
 

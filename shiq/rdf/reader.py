@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiq import model as owl
 from shiq.abox import ABox
-from shiq.catalog import Catalog
 from shiq.labelling import PROPERTIES, labelled
-from shiq.profile import split_assertions, split_axioms
 from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.declarations import find_kinds
-from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import build_graph, unattached
+from shiq.rdf.graph import Mapping, build_graph, unattached
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
-from shiq.rdf.mapping import map_graph
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
 from shiq.reading import Place, Reading
 from shiq.signature import OF_INDIVIDUALS, signature_of
+
+if TYPE_CHECKING:
+    from shiq.catalog import Catalog
 
 
 def read_ontology(
@@ -50,6 +50,8 @@ def read_ontology(
     reader = _Reader(loaded, closed=closed)
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
+    from shiq.profile import split_axioms
+
     inside, reported = split_axioms(list(axioms))
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
@@ -106,6 +108,8 @@ def _own(axioms: Collection[owl.Axiom]) -> Callable[[owl.Axiom], bool]:
         known.update(() if known else axioms)
         if axiom in known:
             return True
+        from shiq.profile import split_axioms
+
         inside, reported = split_axioms([axiom])
         return bool(known) and not reported and known.issuperset(inside)
 
@@ -137,15 +141,24 @@ class _Reader:
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
         self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses)
-        self.accounts = Accounts(triples, graph, Expressions(graph, self.kinds))
+        expressions = None
+        # Most data says nothing of the vocabulary, nor anything of individuals that takes more than a triple.
+        if len(graph):
+            from shiq.rdf.expressions import Expressions
+
+            expressions = Expressions(graph, self.kinds)
+        self.accounts = Accounts(triples, graph, expressions)
         self.accounts.leftovers += self.around.leftovers
         for problem in problems:
             self.accounts.tell(problem)
         self.ontologies = frozenset((*ontologies, *loaded.ontologies))
         self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
         settle_imports(loaded, self.ontologies)
-        expressions = self.accounts.expressions
-        self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
+        self.mapping = Mapping()
+        if expressions is not None:
+            from shiq.rdf.mapping import map_graph
+
+            self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
 
     def _imply(self) -> list[tuple[int, list[int]]]:
         """Adds the triples that annotated axioms stand for, where they are not there themselves; for those in the graph, the
@@ -201,7 +214,13 @@ class _Reader:
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])
-        inside, reported = split_assertions(list(values), axioms)
+        inside: list[owl.Assertion] = []
+        reported: list[tuple[owl.Assertion, str, str]] = []
+        if values:
+            # Loaded where something is no plain triple.
+            from shiq.profile import split_assertions
+
+            inside, reported = split_assertions(list(values), axioms)
         findings = _findings(reported)
         for item, names, message in mapping.suspects:
             kind = "without-effect" if self._is_idle_pair(names, item.main) else "malformed"

@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from shiq.left_out import Spool
 from shiq.model import Literal
-from shiq.ntriples import literal as literal_text
-from shiq.ntriples import term as term_text
 from shiq.verdict import Leftover
 
 Term: TypeAlias = str | Literal
@@ -163,7 +161,10 @@ def triple_text(subject: Term, predicate: Term, value: Term) -> str:
 
 def shown(value: Term) -> str:
     """A term as in N-Triples."""
-    return literal_text(value) if isinstance(value, Literal) else term_text(value)
+    # Loaded where something is shown: most triples are taken without a word.
+    from shiq.ntriples import literal, term
+
+    return literal(value) if isinstance(value, Literal) else term(value)
 
 
 def short(text: str) -> str:
