@@ -22,8 +22,8 @@ import numpy as np
 
 from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
+from abox_ops.elements.normal import name_of
 from abox_ops.elements.union_view import UnionView, batch_of, split
-from abox_ops.elements.vocabulary import name_of
 from abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from abox_ops.index.calculi import Calculi
 from abox_ops.index.columns import Index, alone, build_index, stored_index

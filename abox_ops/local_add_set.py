@@ -10,9 +10,8 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import flags
-from abox_ops.elements.pulled_in import ROLES, clause_of
 from abox_ops.labels.calculus import EMPTY, Label
-from abox_ops.modules.found_columns import FoundModules
+from abox_ops.modules.found_columns import ROLES, FoundModules, clause_of
 from abox_ops.patch.columns import Patch
 from shiq import model as owl
 from shiq.abox import individuals_of

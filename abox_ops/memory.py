@@ -8,10 +8,9 @@ from functools import cached_property
 
 from abox_ops.counting.reference import Counts
 from abox_ops.elements.base import StoredSnapshot
-from abox_ops.elements.normal import normalise
+from abox_ops.elements.normal import name_of, normalise, vocabulary
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph, SettledGraph
-from abox_ops.elements.vocabulary import name_of, vocabulary
 from abox_ops.engine import CRITERIA, Inquiry, NamedModule
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView

@@ -14,8 +14,8 @@ from shiq.shadowing import refuse_others
 # Before the first import of a package beside this one, which may be somebody else's.
 refuse_others()
 
-from jobs.checking.calls import certify, certify_store, check_insertions, index, open_store  # noqa: E402
+from jobs.checking.calls import certify, certify_store, check_insertions, index  # noqa: E402
 from jobs.checking.options import ENGINES, Options  # noqa: E402
-from jobs.checking.session import Session  # noqa: E402
+from jobs.checking.session import Session, open_store  # noqa: E402
 
 __all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]

@@ -46,8 +46,8 @@ from shiq.model import (
     TransitiveObjectProperty,
 )
 from simplify import simplify
-from simplify.data_ranges import complement_of_range, simplified_range
 from simplify.describe import clause_text
+from simplify.nnf import complement_of_range, simplified_range
 
 SEEDS = 12
 TBOXES_PER_SEED = 40

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abox_ops.elements.pulled_in import NOTHING, PulledInReasons
 from abox_ops.engine import Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
+from abox_ops.modules.found_columns import NOTHING, PulledInReasons
 from jobs.reports.schema import problems
 from jobs.text.results import result_text
 from shiq.abox import abox_of

@@ -9,9 +9,8 @@ from typing import TypeVar
 
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.conflicts.shrink import shrink
-from abox_ops.elements.normal import definitions, normalise
+from abox_ops.elements.normal import atom_names, definitions, normalise
 from abox_ops.elements.reference import ElementGraph
-from abox_ops.elements.vocabulary import atom_names
 from abox_ops.engine import AddSet
 from abox_ops.modules.components import modules
 from abox_ops.modules.decide import Decider

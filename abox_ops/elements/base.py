@@ -17,8 +17,7 @@ import numpy as np
 from abox_ops.labels.numbered import Bools
 from shiq.abox import ABox, Interner
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, distinct, is_in, take, unique, without
-from shiq.columns.names import Names
-from shiq.columns.rows import ROW_COLUMNS, abox_rows, complex_rows, mentioned, positions_of
+from shiq.columns.rows import ROW_COLUMNS, Names, abox_rows, complex_rows, mentioned, positions_of
 from shiq.columns.strings import are_strings, are_strings_in
 from shiq.model import Assertion, Literal, TBox
 from shiq.model_json import decode

@@ -1,7 +1,8 @@
 """Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex ones by definition.
 
 A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple becomes a:∀R.¬N, b:N with N for b alone
-(THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them.
+(THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them. `vocabulary`: what a batch
+brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no loss").
 """
 
 from __future__ import annotations
@@ -55,3 +56,42 @@ def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertio
 def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:
     """The definitions that ``assertions`` need, each once, in order."""
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))
+
+
+def vocabulary(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf | owl.Class, ...]:
+    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
+
+    In an order that depends on the set of assertions alone.
+    """
+    complex_: list[owl.Assertion] = []
+    names: set[str] = set()
+    for assertion in assertions:
+        for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
+            names.update(atom_names((plain,)))
+            if plain is not assertion:
+                complex_.append(assertion)
+    ordered = sorted(complex_, key=repr)
+    return (*definitions(ordered, roles), *map(owl.Class, sorted(names)))
+
+
+#: What normal form leaves alone, and no class name stands in.
+_PLAIN = (owl.ObjectPropertyAssertion, owl.DataPropertyAssertion, owl.SameIndividual, owl.DifferentIndividuals)
+
+
+def name_of(defined: owl.ClassExpression) -> str:
+    """The name that a definition defines."""
+    if not isinstance(defined, owl.Class):
+        raise TypeError(defined)
+    return defined.iri
+
+
+def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
+    """The class names in normalised ``assertions``, in order: they have to be atoms."""
+    found: dict[str, None] = {}
+    for assertion in assertions:
+        match assertion:
+            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _) if (
+                iri != owl.NOTHING.iri
+            ):
+                found[iri] = None
+    return tuple(found)

@@ -10,7 +10,7 @@ from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index, vocabulary_of
 from abox_ops.labels.columns import Calculus
 from shiq.columns.arrays import unique
-from shiq.columns.names import Names
+from shiq.columns.rows import Names
 from shiq.model import Class, SubClassOf, TBox
 from shiq.roles import RoleBox
 from simplify import SimplifiedTBox, simplify

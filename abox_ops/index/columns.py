@@ -9,18 +9,16 @@ import numpy as np
 
 from abox_ops.elements.base import Base, StoreBase
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.normal import normalise
+from abox_ops.elements.normal import normalise, vocabulary
 from abox_ops.elements.partition import StoredPartition, components, grouping
 from abox_ops.elements.union_view import Batch, UnionView
-from abox_ops.elements.vocabulary import vocabulary
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq import model as owl
 from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
-from shiq.columns.names import Names
-from shiq.columns.rows import ROW_COLUMNS, SAME
+from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
 from simplify import SimplifiedTBox, simplify

@@ -16,7 +16,7 @@ from abox_ops.labels.residuals import Residuals
 from shiq import model as owl
 from shiq.clause import AtLeast, ClausalTBox, DataAtMost
 from shiq.columns.arrays import Columns, Ints, unique
-from shiq.columns.names import Names
+from shiq.columns.rows import Names
 from shiq.columns.strings import STRING, are_strings
 from shiq.roles import Role
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.partition import components
-from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import NamedModule
 from abox_ops.index.columns import Index
+from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.modules.named import NamedModules
@@ -22,6 +22,68 @@ from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, row_codes, without
 from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
+
+#: What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom on roles or negative assertion;
+#: from `_CLAUSES` on, a clause.
+NOTHING, ROLES, _CLAUSES = 0, 1, 2
+
+
+def code_of(clause: CompiledClause) -> int:
+    """What is noted for a clause."""
+    return _CLAUSES + clause.index
+
+
+def clause_of(code: int) -> int | None:
+    """The index of the clause that a code stands for, if it does."""
+    return code - _CLAUSES if code >= _CLAUSES else None
+
+
+class PulledInReasons:
+    """Reasons of elements that came in, by element number: what asked for each first."""
+
+    def __init__(self) -> None:
+        self._codes = np.zeros(0, np.int64)
+
+    def note(self, elements: Ints, codes: Ints | int) -> None:
+        """Says what asked for ``elements``, where nothing has been noted; of an element that stands twice, one code."""
+        if not len(elements):
+            return
+        count = int(elements.max()) + 1
+        if count > len(self._codes):
+            self._codes = np.concatenate([self._codes, np.zeros(count - len(self._codes), np.int64)])
+        new = self._codes[elements] == NOTHING
+        self._codes[elements[new]] = codes[new] if isinstance(codes, np.ndarray) else codes
+
+    def codes(self, graph: Graph) -> Ints:
+        """The code of each element, by its `rep`: that of one of its parts."""
+        found = np.zeros(len(graph), np.int64)
+        noted = np.flatnonzero(self._codes)
+        found[graph.rep[noted]] = self._codes[noted]
+        found[noted] = np.where(graph.rep[noted] == noted, self._codes[noted], found[noted])
+        return found
+
+
+@dataclass
+class Found:
+    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
+
+    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
+    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
+    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
+    elements are there, under the criteria `clausal` and `model`.
+    """
+
+    graph: Graph
+    seen: Ints
+    labelled: Bools
+    labels: Ints
+    kept_labels: Ints
+    touched: Ints
+    contradictory: Ints
+    edges: Columns
+    data: Columns
+    remedies: list[tuple[int, str, bool]] = field(default_factory=list)
+    pulled_in: PulledInReasons = field(default_factory=PulledInReasons)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,26 +227,3 @@ def _distinct(rows: Columns) -> Columns:
         return rows
     kept = distinct(row_codes(*rows.values()))[2]
     return {name: column[kept] for name, column in rows.items()}
-
-
-@dataclass
-class Found:
-    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
-
-    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
-    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
-    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
-    elements are there, under the criteria `clausal` and `model`.
-    """
-
-    graph: Graph
-    seen: Ints
-    labelled: Bools
-    labels: Ints
-    kept_labels: Ints
-    touched: Ints
-    contradictory: Ints
-    edges: Columns
-    data: Columns
-    remedies: list[tuple[int, str, bool]] = field(default_factory=list)
-    pulled_in: PulledInReasons = field(default_factory=PulledInReasons)

@@ -10,13 +10,13 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from abox_ops.elements.columns import Graph
-from abox_ops.elements.pulled_in import PulledInReasons
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.labels.seen import below, seen_roles
+from abox_ops.modules.found_columns import PulledInReasons
 from abox_ops.told.columns import asserted_labels, refuted_labels
 from shiq.columns.arrays import Columns, Ints, distinct, row_codes, unique
 from shiq.model import Literal

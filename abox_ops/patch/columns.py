@@ -13,13 +13,12 @@ import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.elements.columns import Graph, flags
-from abox_ops.elements.pulled_in import ROLES, code_of
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
-from abox_ops.modules.found_columns import Found
+from abox_ops.modules.found_columns import ROLES, Found, code_of
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.start_columns import started, uncovered

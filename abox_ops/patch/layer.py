@@ -23,8 +23,7 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.renewal import ElementRenames, renewed
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, unique
-from shiq.columns.names import Names
-from shiq.columns.rows import NODES, ROW_COLUMNS
+from shiq.columns.rows import NODES, ROW_COLUMNS, Names
 from shiq.model import Literal
 
 #: Nodes and literals of what is laid over a base are numbered from here on: above those of a base, below those of a batch.

@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from abox_ops.elements.normal import normalise
+from abox_ops.elements.normal import normalise, vocabulary
 from abox_ops.elements.reference import ElementGraph
-from abox_ops.elements.vocabulary import vocabulary
 from abox_ops.labels.calculus import Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
 from abox_ops.told.reference import told_labels

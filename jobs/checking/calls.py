@@ -21,15 +21,13 @@ from jobs.checking.answer import in_time
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
-from jobs.checking.options import BUILDERS, ENGINES, STORE, Clock, Options, load, settings_of, takes_settings
+from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.aside import Aside, told_aside
 from shiq.result import Result
 
 if TYPE_CHECKING:
     from jobs.checking.certifying import Repair
-
-__all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
 
 
 @takes_settings
@@ -138,11 +136,6 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         held.close()
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
-
-
-def open_store(path: str | Path, snapshot: int | None = None) -> Session:
-    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
-    return Session(Path(path), snapshot)
 
 
 @takes_settings

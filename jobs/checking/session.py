@@ -20,8 +20,23 @@ from jobs.checking.deciding import (
     new_decider,
     timed_batch,
 )
-from jobs.checking.inputs import is_outside, less, read_batch, read_by_form, stands_whatever_hermit_says
-from jobs.checking.options import ELSEWHERE, STORE, Clock, Options, begun, engine_named, load, settings_of
+from jobs.checking.inputs import (
+    is_outside,
+    less,
+    read_batch,
+    read_by_form,
+    stands_whatever_hermit_says,
+)
+from jobs.checking.options import (
+    ELSEWHERE,
+    STORE,
+    Clock,
+    Options,
+    begun,
+    engine_named,
+    load,
+    settings_of,
+)
 from shiq.aside import Aside, told_aside
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
@@ -290,3 +305,8 @@ def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Opt
 
 #: What is told of the base for what batches left out.
 _COMMITTED = "left out of batches that were committed"
+
+
+def open_store(path: str | Path, snapshot: int | None = None) -> Session:
+    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
+    return Session(Path(path), snapshot)

@@ -32,7 +32,7 @@ from jobs.spark.reading import BatchRows
 from jobs.spark.reasoners import Asking
 from jobs.spark.rounds import conflicting, grouped, range_width, united
 from jobs.spark.worker import StoreKey
-from shiq.columns.names import Names
+from shiq.columns.rows import Names
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
 from shiq.model_json import decode, encode
 from shiq.ntriples import assertion_lines

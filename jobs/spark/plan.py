@@ -16,7 +16,7 @@ from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey, kept, opened_store
 from shiq.abox import ABox, Interner
 from shiq.columns.arrays import Ints, array_table
-from shiq.columns.names import Names
+from shiq.columns.rows import Names
 from simplify import SimplifiedTBox, simplify
 
 

@@ -25,8 +25,7 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, unique, without
-from shiq.columns.names import Names
-from shiq.columns.rows import NODES, ROW_COLUMNS, SAME
+from shiq.columns.rows import NODES, ROW_COLUMNS, SAME, Names
 from shiq.model import Assertion, Literal
 from shiq.roles import Role
 

@@ -1,12 +1,13 @@
-"""The rows that an ABox has in each table of assertions."""
+"""The rows that an ABox has in each table of assertions, and the numbers of class and property names there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from shiq.abox import ABox, individuals_of
+from shiq.abox import ABox, Interner, individuals_of
 from shiq.columns.arrays import Columns, Ints
 from shiq.model import Assertion
 
@@ -78,3 +79,21 @@ def mentioned(abox: ABox) -> Ints:
     for assertion in abox.complex:
         used[[where[i] for i in individuals_of(assertion)]] = True
     return np.flatnonzero(used)
+
+
+@dataclass
+class Names:
+    """Class and property names by number; a role is 2·(number of its property), + 1 for the inverse."""
+
+    classes: Interner[str] = field(default_factory=Interner)
+    object_properties: Interner[str] = field(default_factory=Interner)
+    data_properties: Interner[str] = field(default_factory=Interner)
+
+    def sizes(self) -> tuple[int, ...]:
+        return len(self.classes), len(self.object_properties), len(self.data_properties)
+
+    def values(self) -> tuple[list[str], ...]:
+        return self.classes.values, self.object_properties.values, self.data_properties.values
+
+    def copy(self) -> Names:
+        return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())

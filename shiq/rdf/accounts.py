@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq.model import Assertion, Axiom, Signature
-from shiq.rdf.declarations import Problem
 from shiq.rdf.graph import Graph, MappedValue
+from shiq.rdf.kinds import Problem
 from shiq.rdf.load import StatedValue
 from shiq.rdf.triples import Triples, short
 from shiq.verdict import LEAVING_OUT, Leftover

@@ -1,17 +1,30 @@
-"""Names by their kind: classes, datatypes, object, data and annotation properties."""
+"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as older vocabularies say it, then
+as their use shows.
+
+Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural Specification, section 5.8.1
+(a name may be an individual and a class or property at once, but not two kinds of property, nor class and datatype).
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from shiq.model import Signature
-from shiq.rdf.graph import UnmappedError
+from shiq.model import RDFS, Signature
+from shiq.rdf.graph import Graph, UnmappedError
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_CLASSES,
     BUILT_IN_DATA,
     BUILT_IN_OBJECT,
+    CHARACTERISTICS,
     DATATYPES,
+    DECLARATIONS,
+    KNOWN,
+    TYPE,
+    is_member_property,
+    is_reserved,
 )
 
 OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
@@ -92,3 +105,177 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 
 # --- what use shows ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of what did not come as triples, its
+    source and line), how many triples, and the name."""
+
+    index: int
+    kind: str
+    message: str
+    hint: str
+    count: int
+    term: str = ""
+    place: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """That a source which is no triples declares or uses ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`):
+    where first, and how often."""
+
+    iri: str
+    kind: str
+    source: str
+    line: int
+    count: int = 1
+
+
+def find_kinds(
+    graph: Graph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
+) -> tuple[Kinds, list[Problem]]:
+    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
+    accounted for; illegal ones become problems. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
+    ``uses``: those of what did not come as triples."""
+    declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    characterised: set[str] = set()
+    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+        if predicate == TYPE and not subject.startswith("_:") and not graph.bucket[i]:
+            kind = DECLARATIONS.get(value) if isinstance(value, str) else None
+            if kind is not None:
+                declared[subject][kind].append(i)
+            elif value in CHARACTERISTICS:
+                characterised.add(subject)
+    kinds = Kinds(
+        set(base.classes),
+        set(base.datatypes),
+        set(base.object_properties),
+        set(base.data_properties),
+        set(base.annotation_properties),
+    )
+    for iri in characterised:
+        if DATA not in declared[iri] and iri not in kinds.data_properties:
+            declared[iri].setdefault(OBJECT, [])
+    shown: dict[str, dict[str, Use]] = defaultdict(dict)
+    for use in uses:
+        shown[use.iri].setdefault(use.kind, use)
+    declare = _Declaring(graph, kinds, fixed or Signature())
+    problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
+    problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
+    if len(graph):
+        from shiq.rdf.kinds_by_use import infer, used_as_classes
+
+        kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
+        infer(graph, kinds)
+    return kinds, problems
+
+
+@dataclass(frozen=True)
+class _Declaring:
+    """Takes what is said of a name into ``kinds``; ``fixed``: as for `find_kinds`."""
+
+    graph: Graph
+    kinds: Kinds
+    fixed: Signature
+
+    def __call__(self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
+        graph, kinds = self.graph, self.kinds
+        triples = [i for indexes in by_kind.values() for i in indexes]
+        if is_reserved(iri):
+            bad = [i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes]
+            count = graph.assign(bad, "leftover:punning")
+            graph.assign(triples, "declaration")
+            if bad:
+                message = f"the built-in term <{iri}> is declared as something else"
+                yield Problem(bad[0], "punning", message, "use a name of your own", count, iri)
+            return
+        classes, datatypes = "class" in by_kind, "datatype" in by_kind
+        rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
+        if datatypes and classes and rdfs_only:
+            classes = False
+        two = []
+        before = kinds_of(kinds, iri)
+        held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
+        if held == {ANNOTATION}:
+            held |= uses.keys()
+        elif held and ANNOTATION in uses:
+            held.add(ANNOTATION)
+        logical = held - {ANNOTATION}
+        if len(logical) > 1:
+            two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
+            if not before:
+                kinds.punned.add(iri)
+        else:
+            for kind, names in properties(kinds):
+                if kind in held:
+                    names.add(iri)
+        if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
+            two.append("class and datatype")
+        if classes:
+            kinds.classes.add(iri)
+        if datatypes:
+            kinds.datatypes.add(iri)
+        if two and triples:
+            count = graph.assign(triples, "leftover:punning")
+            yield Problem(triples[0], "punning", f"<{iri}> is declared as {', '.join(two)}", "use two names", count, iri)
+        elif len(logical) > 1 and uses and not logical <= _held_in(self.fixed, iri):
+            use = next(iter(uses.values()))
+            place = (use.source, use.line)
+            yield Problem(-1, "punning", f"<{iri}> is used as {', '.join(two)}", "use two names", use.count, iri, place)
+        if len(logical) == 1 and ANNOTATION in held:
+            yield from self._note(iri, next(iter(logical)), by_kind, uses)
+        graph.assign(triples, "declaration")
+
+    def _note(self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
+        """Of an annotation property that is an object or data property too: it is read as the latter, so that no axiom is lost.
+        Where a TBox knew it as an annotation property alone, axioms and assertions may have been passed over."""
+        known = _held_in(self.fixed, iri)
+        if len(known) > 1:
+            return
+        what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
+        if ANNOTATION in known:
+            found, order = "punning", (kind, ANNOTATION)
+            message = (
+                f"<{iri}> is {what} here, but an annotation property of the TBox: what was said with it before was passed over"
+            )
+            hint = f"declare it as {what} in the TBox"
+        else:
+            found, order = "annotation-punning", (ANNOTATION, kind)
+            message, hint = f"<{iri}> is an annotation property and {what}: it is read as the latter", "use two names"
+        for said in order:
+            if indexes := by_kind.get(said):
+                count = self.graph.assign(indexes, f"leftover:{found}")
+                yield Problem(indexes[0], found, message, hint, max(count, 1), iri)
+                return
+            if use := uses.get(said):
+                yield Problem(-1, found, message, hint, use.count, iri, (use.source, use.line))
+                return
+
+
+def _held_in(known: Signature, iri: str) -> set[str]:
+    pairs = ((OBJECT, known.object_properties), (DATA, known.data_properties), (ANNOTATION, known.annotation_properties))
+    return {kind for kind, names in pairs if iri in names}
+
+
+def _is_built_in(iri: str, kind: str) -> bool:
+    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no entity of an ontology at all."""
+    if (iri in KNOWN or is_member_property(iri)) and not (iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)):
+        return True
+    match kind:
+        case "class":
+            return iri in BUILT_IN_CLASSES
+        case "datatype":
+            return iri in DATATYPES
+        case "object":
+            return iri in BUILT_IN_OBJECT
+        case "data":
+            return iri in BUILT_IN_DATA
+        case "annotation":
+            return iri in ANNOTATIONS
+    return _is_property(iri)
+
+
+def _is_property(iri: str) -> bool:
+    return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS

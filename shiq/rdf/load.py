@@ -19,8 +19,7 @@ from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.limits import limits
 from shiq.rdf.bulk import is_structural
-from shiq.rdf.declarations import Use
-from shiq.rdf.kinds import DATA, OBJECT
+from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import bare, document_iris

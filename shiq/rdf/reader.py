@@ -15,9 +15,9 @@ from shiq.labelling import PROPERTIES, labelled
 from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
-from shiq.rdf.declarations import find_kinds
 from shiq.rdf.graph import Mapping, build_graph, unattached
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
+from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey

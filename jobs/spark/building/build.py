@@ -60,8 +60,7 @@ from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
 from shiq.columns.arrays import Columns, array_table
-from shiq.columns.names import Names
-from shiq.columns.rows import DIFFERENT, SAME, both_ends, complex_rows
+from shiq.columns.rows import DIFFERENT, SAME, Names, both_ends, complex_rows
 from shiq.errors import OperationalError
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model_json import encode

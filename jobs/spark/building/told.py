@@ -38,7 +38,7 @@ from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
-from shiq.columns.names import Names
+from shiq.columns.rows import Names
 from shiq.model import Literal, TBox
 from simplify import simplify
 
