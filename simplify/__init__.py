@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
@@ -25,43 +26,76 @@ from simplify.desugar import desugar
 from simplify.inclusion import Context, Inclusion, is_reserved
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
-from simplify.restrictions import AtMost, Lit, Universal, at_mosts_of, definition4_axiom, name_restrictions, universals_of
 from simplify.role_origins import role_origins
 from simplify.transitivity import eliminate_transitivity
 from simplify.vocabulary import class_names
 
-__all__ = ["PASSES", "PASSES_OF_DEFINITION_4", "AtMost", "Lit", "SimplifiedTBox", "Universal", "simplify"]
+if TYPE_CHECKING:
+    from simplify.restrictions import AtMost, Universal
+
+__all__ = ["PASSES", "SimplifiedTBox", "simplify"]
 
 #: From inclusions to inclusions. Each goes from front to back and never back again, so that what is added at the end of a TBox
 #: leaves names, clauses and atoms of the front as they are.
 Pass: TypeAlias = Callable[[Sequence[Inclusion], Context], list[Inclusion]]
 
-_NORMALISATION: tuple[Pass, ...] = (to_nnf, normal_form)
-
-#: After `desugar`, before `clauses`: for the clausal criterion.
-PASSES: tuple[Pass, ...] = (*_NORMALISATION, eliminate_transitivity)
-
-#: The same for Definition 4.
-PASSES_OF_DEFINITION_4: tuple[Pass, ...] = (*_NORMALISATION, name_restrictions, eliminate_transitivity)
+#: After `desugar`, before `clauses`: the form of DL-clauses; what comes first serves Definition 4 too, which then names
+#: restrictions before it eliminates transitivity.
+PASSES: tuple[Pass, ...] = (to_nnf, normal_form, eliminate_transitivity)
 
 
 @dataclass(frozen=True)
 class SimplifiedTBox:
-    """A TBox in the two forms that the criteria read; both have its models, up to fresh names and transitive closure.
+    """A TBox in the two forms that the criteria read; both have its models, up to fresh names and transitive closure. The form of
+    Definition 4 is made when somebody asks for it: one criterion reads it.
 
-    ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY, "DL-clauses". ``definition4``: the
-    inclusions of THEORY, "Simplified TBox" (role axioms apart), ``definition4_clauses`` the same as clauses, with fresh names of
-    its own; ``universals`` and ``at_mosts`` are its inclusions L₁ ⊑ ∀S.L₂ and L₁ ⊑ ≤n S.L₂. ``features``: Fs(T), closed downwards
-    under ⊑*.
+    ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY, "DL-clauses". ``normalised``: the
+    inclusions that both forms are made of, ``given``: the class names that must be atoms too, by axiom.
     """
 
     axioms: tuple[Axiom, ...]
     clauses: ClausalTBox
-    definition4: tuple[SubClassOf, ...]
-    definition4_clauses: ClausalTBox
-    universals: tuple[Universal, ...]
-    at_mosts: tuple[AtMost, ...]
-    features: frozenset[str]
+    normalised: tuple[Inclusion, ...]
+    context: Context
+    given: tuple[tuple[int, str], ...]
+
+    @cached_property
+    def _restricted(self) -> list[Inclusion]:
+        # Loaded where the criterion `definition7` reads it.
+        from simplify.restrictions import name_restrictions
+
+        return eliminate_transitivity(name_restrictions(self.normalised, self.context), self.context)
+
+    @cached_property
+    def definition4(self) -> tuple[SubClassOf, ...]:
+        """The inclusions of THEORY, "Simplified TBox", role axioms apart."""
+        from simplify.restrictions import definition4_axiom
+
+        return tuple(dict.fromkeys(map(definition4_axiom, self._restricted)))
+
+    @cached_property
+    def definition4_clauses(self) -> ClausalTBox:
+        """The same as clauses, with fresh names of their own."""
+        return clausal_tbox(self._restricted, self.context, self.axioms, self.given)
+
+    @cached_property
+    def universals(self) -> tuple[Universal, ...]:
+        """Its inclusions L₁ ⊑ ∀S.L₂."""
+        from simplify.restrictions import universals_of
+
+        return universals_of(self.definition4)
+
+    @cached_property
+    def at_mosts(self) -> tuple[AtMost, ...]:
+        """Its inclusions L₁ ⊑ ≤n S.L₂."""
+        from simplify.restrictions import at_mosts_of
+
+        return at_mosts_of(self.definition4)
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Fs(T), closed downwards under ⊑*."""
+        return self.clauses.data_properties
 
 
 def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> SimplifiedTBox:
@@ -89,29 +123,15 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         taken=frozenset(name for name in old_names if is_reserved(name)),
     )
     _refuse_look_alikes((class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names)
+    *normalisation, elimination = PASSES
     try:
-        normalised = _run(_NORMALISATION, desugar(axioms, context), context)
+        normalised = desugar(axioms, context)
+        for rewrite in normalisation:
+            normalised = rewrite(normalised, context)
     except RecursionError:
         raise UsageError("a class expression is nested too deeply", "Name its inner parts by classes of their own.") from None
-    clauses = clausal_tbox(_run(PASSES[len(_NORMALISATION) :], normalised, context), context, axioms, given)
-    context4 = replace(context, scope="definition4:")
-    definition4 = _run(PASSES_OF_DEFINITION_4[len(_NORMALISATION) :], normalised, context4)
-    as_axioms = tuple(dict.fromkeys(map(definition4_axiom, definition4)))
-    return SimplifiedTBox(
-        axioms=axioms,
-        clauses=clauses,
-        definition4=as_axioms,
-        definition4_clauses=clausal_tbox(definition4, context4, axioms, given),
-        universals=universals_of(as_axioms),
-        at_mosts=at_mosts_of(as_axioms),
-        features=clauses.data_properties,
-    )
-
-
-def _run(passes: Iterable[Pass], inclusions: list[Inclusion], context: Context) -> list[Inclusion]:
-    for rewrite in passes:
-        inclusions = rewrite(inclusions, context)
-    return inclusions
+    clauses = clausal_tbox(elimination(normalised, context), context, axioms, given)
+    return SimplifiedTBox(axioms, clauses, tuple(normalised), replace(context, scope="definition4:"), tuple(given))
 
 
 def _refuse_look_alikes(given: Iterable[str]) -> None:

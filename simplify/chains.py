@@ -12,12 +12,11 @@ from shiq.profile import on_simple_roles, simple_needed
 from shiq.roles import RoleBox, role_of
 from shiq.signature import parts
 from simplify.desugar import desugar
-from simplify.inclusion import Context
+from simplify.inclusion import Context, restriction_of
 from simplify.loops import Loops, named_loops
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
 from simplify.paths import Irregular, RolePaths, eliminate_paths
-from simplify.restrictions import restriction_of
 
 
 @dataclass(frozen=True)

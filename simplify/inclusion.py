@@ -132,3 +132,11 @@ class FreshNames:
         """
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new
+
+
+def restriction_of(inclusion: Inclusion) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
+    """The one ∀ or ≤ among the disjuncts, if any."""
+    for disjunct in inclusion.disjuncts:
+        if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):
+            return disjunct
+    return None

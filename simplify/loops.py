@@ -9,8 +9,7 @@ from shiq import model as owl
 from shiq.reasoner.structure import rewritten
 from shiq.roles import Role, RoleBox, role_of
 from shiq.signature import parts
-from simplify.inclusion import PREFIX, Inclusion, complement_of, disjuncts, union_of
-from simplify.restrictions import restriction_of
+from simplify.inclusion import PREFIX, Inclusion, complement_of, disjuncts, restriction_of, union_of
 
 
 def loop_name(iri: str) -> owl.Class:

@@ -19,8 +19,7 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.roles import Role, RoleBox, expression_of, role_box, role_of
-from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, union_of
-from simplify.restrictions import restriction_of
+from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
 
 LABEL = "paths"
 

@@ -13,7 +13,17 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.roles import Role, expression_of, role_of
-from simplify.inclusion import Context, FreshNames, Inclusion, complement_of, disjuncts, intersection_of, is_literal, union_of
+from simplify.inclusion import (
+    Context,
+    FreshNames,
+    Inclusion,
+    complement_of,
+    disjuncts,
+    intersection_of,
+    is_literal,
+    restriction_of,
+    union_of,
+)
 
 LABEL = "restrictions"
 
@@ -78,14 +88,6 @@ def _named(
     if restriction is written:
         return [inclusion]
     return [Inclusion(owl.THING, union_of((*others, restriction)), inclusion.origins), *definitions]
-
-
-def restriction_of(inclusion: Inclusion) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
-    """The one ∀ or ≤ among the disjuncts, if any."""
-    for disjunct in inclusion.disjuncts:
-        if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):
-            return disjunct
-    return None
 
 
 def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from shiq.model import THING, Class, ObjectAllValuesFrom
 from shiq.roles import Role, RoleBox, expression_of, role_of
-from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, union_of
-from simplify.restrictions import restriction_of
+from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
 
 LABEL = "transitivity"
 

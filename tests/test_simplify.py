@@ -63,12 +63,13 @@ from shiq.model import (
     TransitiveObjectProperty,
 )
 from shiq.roles import Role
-from simplify import AtMost, Universal, simplify
+from simplify import simplify
 from simplify.clauses import atoms_of
 from simplify.describe import clause_text, concept_text, report
 from simplify.desugar import desugar
 from simplify.inclusion import PREFIX, Context, Inclusion, is_reserved
 from simplify.nnf import nnf
+from simplify.restrictions import AtMost, Universal
 
 A, B, C, D, Q = (Class(name) for name in "ABCDQ")
 R, S, T = (ObjectProperty(name) for name in "RST")

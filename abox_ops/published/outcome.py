@@ -15,7 +15,8 @@ from abox_ops.labels.calculus import Label
 from abox_ops.labels.seen import below, seen_roles
 from shiq.clause import Atom
 from shiq.roles import Role
-from simplify import SimplifiedTBox, Universal
+from simplify import SimplifiedTBox
+from simplify.restrictions import Universal
 
 
 def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:

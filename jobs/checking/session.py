@@ -37,7 +37,6 @@ from jobs.checking.options import (
     load,
     settings_of,
 )
-from shiq.aside import Aside, told_aside
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
 from shiq.model import TBox
@@ -46,6 +45,7 @@ from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 
 if TYPE_CHECKING:
+    from shiq.aside import Aside
     from simplify.locality import Reach
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
@@ -267,10 +267,15 @@ class Session:
         tbox: TBox = self._store.tbox
         if options.engine not in ELSEWHERE:
             tbox = read_by_form(tbox, options.allow.union(certificate.get("allowed", ())))
+        told: tuple[Leftover, ...] = ()
+        if asides := self._store.asides:
+            from shiq.aside import told_aside
+
+            told = told_aside(asides)
         return OpenBase(
             tbox,
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
-            (*agreed(self._store.leftovers, certificate), *told_aside(self._store.asides)),
+            (*agreed(self._store.leftovers, certificate), *told),
             certificate,
             self._store.ontologies,
             f"{self._store.snapshot}.",

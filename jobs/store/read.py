@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPER
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from shiq import model as owl
-from shiq.aside import Aside
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
 from shiq.columns.hashes import term_hash
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.errors import StoreError
 from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
+
+if TYPE_CHECKING:
+    from shiq.aside import Aside
 
 
 def open_store(path: Path, snapshot: int | None = None) -> Store:
@@ -161,7 +163,11 @@ class Store:
     @cached_property
     def asides(self) -> tuple[Aside, ...]:
         """What belongs to the data, is not in A, and was set aside because it contradicts."""
-        return tuple(map(Aside.from_dict, self._document(ASIDE))) if ASIDE in self.manifest.documents else ()
+        if ASIDE not in self.manifest.documents:
+            return ()
+        from shiq.aside import Aside
+
+        return tuple(map(Aside.from_dict, self._document(ASIDE)))
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:

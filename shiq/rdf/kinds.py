@@ -1,5 +1,5 @@
-"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as older vocabularies say it, then
-as their use shows.
+"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as older vocabularies say it,
+then as their use shows.
 
 Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural Specification, section 5.8.1
 (a name may be an individual and a class or property at once, but not two kinds of property, nor class and datatype).
