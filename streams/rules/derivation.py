@@ -7,7 +7,7 @@ import numpy as np
 from shiq.columns.arrays import Ints
 from streams.rules.operators import Bindings, Context, seeded
 from streams.rules.predicates import Maintained
-from streams.rules.relations import NONE, distinct_rows
+from streams.rules.relations import NONE, distinct_rows, one_of_each
 from streams.rules.steps import Pattern, Plan
 
 
@@ -24,43 +24,57 @@ def maintain(context: Context, rule: Maintained) -> None:
                 rule.head.touched.append(heads)
 
 
-def heads_of(context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool = False) -> tuple[Ints, Ints]:
-    """The heads that a plan derives, each once, and how often; that is undefined where ``once`` says that it does not matter."""
-    found = context.run(plan.steps, start, rule.rule, once)
+def heads_of(context: Context, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Ints]:
+    """The heads that a plan derives, each once, and how often."""
+    columns, found = _instances(context, rule, plan, start, once=False)
     if not found.count:
         return NONE, NONE
-    columns, valid = context.head(rule.rule, found)
-    if valid is not None:
-        columns = [column[valid] for column in columns]
-    if not columns:
-        return rule.head.relation.add([np.zeros(1, np.int64)]), np.array([found.count])
-    if not len(columns[0]):
-        return NONE, NONE
+    if not rule.rule.head.arguments:
+        return rule.head.relation.add(columns), np.array([found.count])
     distinct_, numbers = distinct_rows(columns)
     return rule.head.relation.add(distinct_), numbers
 
 
-def all_heads(context: Context, rule: Maintained, point: int) -> Ints:
-    """All heads of a rule at this point, each once."""
+def examples(context: Context, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Bindings]:
+    """The heads that a plan derives, each once, and an instance for each."""
+    columns, found = _instances(context, rule, plan, start, once=True)
+    if not found.count:
+        return NONE, found
+    example = one_of_each(columns)
+    heads = rule.head.relation.add([column[example] for column in columns])
+    return heads, found.take(example, frozenset(found.columns))
+
+
+def _instances(context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool) -> tuple[list[Ints], Bindings]:
+    """The heads of all instances that have one, one zero where it has no arguments, and what is bound in them."""
+    found = context.run(plan.steps, start, rule.rule, once)
+    columns, valid = context.head(rule.rule, found) if found.count else ([], None)
+    if valid is not None:
+        columns, found = [column[valid] for column in columns], found.where(valid, frozenset(found.columns))
+    return columns or [np.zeros(1, np.int64)], found
+
+
+def all_heads(context: Context, rule: Maintained, point: int) -> tuple[Ints, Bindings]:
+    """All heads of a rule at this point, each once, and an instance for each."""
     frequency = rule.rule.frequency
     if frequency is not None and point % frequency:
-        return NONE
+        return NONE, Bindings({}, 0)
     positive = [(len(pattern.view.rows()), i) for i, pattern in rule.patterns if pattern.positive]
     if not positive:
-        return heads_of(context, rule, rule.plan(None), Bindings({}, 1), once=True)[0]
+        return examples(context, rule, rule.plan(None), Bindings({}, 1))
     size, seed = min(positive)
     if not size:
-        return NONE
+        return NONE, Bindings({}, 0)
     plan, pattern = rule.plan(seed), rule.body[seed]
     assert isinstance(pattern, Pattern)
-    return heads_of(context, rule, plan, seeded(pattern, pattern.view.rows(), plan.keep), once=True)[0]
+    return examples(context, rule, plan, seeded(pattern, pattern.view.rows(), plan.keep))
 
 
 def renew(context: Context, rule: Maintained, point: int) -> None:
     """Evaluates a rule again."""
     relation, name = rule.head.relation, ("by", rule.rule.number)
     relation.track(name, np.bool_)
-    new = all_heads(context, rule, point)
+    new = all_heads(context, rule, point)[0]
     rule.has_run = True
     derives = relation.of_row[name]
     old = np.flatnonzero(derives)

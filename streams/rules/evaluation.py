@@ -18,7 +18,7 @@ import numpy as np
 from shiq.columns.arrays import Ints, unique
 from streams.rules.derivation import maintain, renew
 from streams.rules.dictionary import FIRST, Dictionary
-from streams.rules.fixpoint import fixpoint
+from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
 from streams.rules.held import ColumnModel, Held
 from streams.rules.operators import Context
@@ -51,7 +51,10 @@ class Engine:
         self.point = -1
         #: Views that tell of changes of this point.
         self._moved: list[View] = []
-        self.strata = [(stratum, [self._maintained(rule) for rule in stratum.rules]) for stratum in checked.strata]
+        self.strata: list[tuple[list[Maintained], Recursion | None]] = []
+        for stratum in checked.strata:
+            rules = [self._maintained(rule) for rule in stratum.rules]
+            self.strata.append((rules, self._recursion(stratum, rules) if stratum.recursive else None))
         self._constants = len(self.dictionary)
         self._texts = 0
         for predicate, rows in checked.facts.items():
@@ -113,6 +116,11 @@ class Engine:
         planner = Planner(body, wanted, elements, frozenset(global_names(rule)))
         return Maintained(rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views)
 
+    def _recursion(self, stratum: Stratum, rules: list[Maintained]) -> Recursion:
+        heads = [self._conjuncts([Windowed(rule.head)], "#head")[0] for rule in stratum.rules]
+        patterns = [pattern for pattern in heads if isinstance(pattern, Pattern)]
+        return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
+
     # --- a point -----------------------------------------------------------------------------------
 
     def step(self, t: int, rows: Mapping[str, Any]) -> ColumnModel:
@@ -137,8 +145,8 @@ class Engine:
                 counter.advance(predicate.history, before, self.point)
             if not predicate.supports:
                 self._moved += predicate.settle()
-        for stratum, rules in self.strata:
-            self._evaluate(stratum, rules)
+        for rules, recursion in self.strata:
+            self._moved += recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
                 predicate.history.add(self.point, predicate.persistent())
@@ -185,18 +193,14 @@ class Engine:
 
     # --- strata ------------------------------------------------------------------------------------
 
-    def _evaluate(self, stratum: Stratum, rules: Sequence[Maintained]) -> None:
-        heads = {name: self.predicates[name] for name in stratum.heads}
-        if stratum.recursive:
-            self._moved += fixpoint(self.context, heads, rules, self.point)
-            return
+    def _evaluate(self, rules: Sequence[Maintained]) -> list[View]:
+        """A stratum without recursion; gives the views that changed."""
         for rule in rules:
             if rule.incremental:
                 maintain(self.context, rule)
             elif rule.is_due():
                 renew(self.context, rule, self.point)
-        for predicate in heads.values():
-            self._moved += predicate.settle()
+        return [view for predicate in {id(rule.head): rule.head for rule in rules}.values() for view in predicate.settle()]
 
     # --- states ------------------------------------------------------------------------------------
 

@@ -1,82 +1,239 @@
-"""Recursive strata: least fixpoints in semi-naive rounds (docs/THEORY.md, "Stream rules in columns")."""
+"""Recursive strata: least fixpoints in semi-naive rounds, maintained by deleting and deriving again.
+
+Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals had when it was derived. They held
+before it did, so reasons never run in circles. What loses its reason is deleted, and what had that as a reason; then what can
+still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, unique
-from streams.rules.derivation import all_heads, heads_of
-from streams.rules.operators import Context, seeded
-from streams.rules.predicates import Maintained, Predicate
-from streams.rules.relations import NONE
+from shiq.columns.arrays import Ints, is_in, unique
+from streams.rules.derivation import all_heads, examples, heads_of
+from streams.rules.operators import Bindings, Context, seeded
+from streams.rules.predicates import Maintained, Predicate, supported
+from streams.rules.relations import NONE, Flags
+from streams.rules.steps import Pattern
 from streams.rules.windows import View
 
 
-def fixpoint(context: Context, heads: Mapping[str, Predicate], rules: Sequence[Maintained], point: int) -> list[View]:
-    """The least fixpoint of a recursive stratum, where something that it uses changed; gives the views that changed."""
-    if not any(rule.is_due() for rule in rules) and not any(map(_is_touched, heads.values())):
-        return [view for predicate in heads.values() for view in predicate.settle()]
-    views = [view for predicate in heads.values() for view in predicate.views.values()]
-    masks = {view: view.mask()[: view.relation.size].copy() for view in views}
-    held = {name: predicate.relation.held for name, predicate in heads.items()}
-    for predicate in heads.values():
-        of_row, relation = predicate.relation.of_row, predicate.relation
-        for support in predicate.supports:
-            of_row[support][relation.held] = 0
-        of_row["holds"][: relation.size] = of_row["given"][: relation.size]
-        relation.held = np.flatnonzero(of_row["holds"][: relation.size])
-    for view in views:
-        view.begin()
-    fresh = dict.fromkeys(heads, NONE)
-    for rule in rules:
-        rule.has_run = True
-        _derive(rule, all_heads(context, rule, point), fresh)
-    while any(map(len, fresh.values())):
-        deltas = _grown(heads, fresh)
-        fresh = dict.fromkeys(heads, NONE)
-        for rule in rules:
-            if rule.rule.frequency is not None and point % rule.rule.frequency:
-                continue
+@dataclass(eq=False)
+class Recursion:
+    """A recursive stratum: the predicates of its ``heads``, and its rules."""
+
+    heads: Mapping[str, Predicate]
+    rules: Sequence[Maintained]
+    #: For each rule its head, as a pattern.
+    patterns: Sequence[Pattern]
+    #: How often the rows of each relation have been renumbered, when reasons were last noted.
+    _versions: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for rule in self.rules if self.is_maintained else ():
+            rule.planner = replace(rule.planner, wanted=rule.planner.wanted | {one.trace for _, one in rule.patterns if one.positive})
+            rule.head.relation.track("by", np.int64)
+            for i, _ in rule.patterns:
+                rule.head.relation.track(("reason", i), np.int64)
+
+    @cached_property
+    def is_maintained(self) -> bool:
+        """Whether changes are followed: all instances can be counted, each head has one kind of rules, and windows over the stratum's
+        own predicates see the past alone."""
+        return (
+            all(rule.incremental and all(pattern.threshold is None for _, pattern in rule.patterns) for rule in self.rules)
+            and all(len(predicate.supports) == 1 for predicate in self.heads.values())
+            and all(view.is_plain or not view.counter.is_now for view in self._own)
+        )
+
+    @cached_property
+    def _own(self) -> set[View]:
+        """The views that its rules have of its own predicates."""
+        own = {id(predicate.relation) for predicate in self.heads.values()}
+        return {pattern.view for rule in self.rules for _, pattern in rule.patterns if id(pattern.view.relation) in own}
+
+    @cached_property
+    def _reasons(self) -> list[tuple[Maintained, int, Pattern]]:
+        return [(rule, i, pattern) for rule in self.rules for i, pattern in rule.patterns if pattern.positive]
+
+    def evaluate(self, context: Context, point: int) -> list[View]:
+        """Brings the stratum to its least fixpoint, if something that it uses changed; gives the views that changed."""
+        if not any(rule.is_due() for rule in self.rules) and not any(map(_is_touched, self.heads.values())):
+            return [view for predicate in self.heads.values() for view in predicate.settle()]
+        versions = [pattern.view.relation.version for rule in self.rules for _, pattern in rule.patterns]
+        versions += [predicate.relation.version for predicate in self.heads.values()]
+        if self.is_maintained and versions == self._versions:
+            return self._maintain(context)
+        self._versions = versions
+        return self._anew(context, point)
+
+    # --- from nothing ------------------------------------------------------------------------------
+
+    def _anew(self, context: Context, point: int) -> list[View]:
+        masks = {view: view.mask()[: view.relation.size].copy() for view in self._own if not view.is_plain}
+        held = {name: predicate.relation.held for name, predicate in self.heads.items()}
+        for predicate in self.heads.values():
+            of_row, relation = predicate.relation.of_row, predicate.relation
+            for support in predicate.supports:
+                of_row[support][relation.held] = 0
+            of_row["holds"][: relation.size] = of_row["given"][: relation.size]
+            relation.held = np.flatnonzero(of_row["holds"][: relation.size])
+        for view in masks:
+            view.begin()
+        fresh = dict.fromkeys(self.heads, NONE)
+        for rule in self.rules:
+            rule.has_run = True
+            self._derive(rule, all_heads(context, rule, point), fresh)
+        self._rounds(context, fresh, [rule for rule in self.rules if not rule.rule.frequency or point % rule.rule.frequency == 0])
+        for name, predicate in self.heads.items():
+            relation, old = predicate.relation, held[name]
+            before = np.zeros(relation.size, np.bool_)
+            before[old] = True
+            relation.came = relation.held[~before[relation.held]]
+            relation.went = old[~relation.of_row["holds"][old]]
+        return list(self._told(masks))
+
+    def _rounds(self, context: Context, fresh: dict[str, Ints], rules: Sequence[Maintained]) -> None:
+        """Derives what follows from ``fresh`` rows, which do not hold yet."""
+        while any(map(len, fresh.values())):
+            deltas = self._grown(fresh)
+            fresh = dict.fromkeys(self.heads, NONE)
+            for rule in rules:
+                for i, pattern in rule.patterns:
+                    if pattern.positive:
+                        self._seeded(context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh)
+
+    def _seeded(
+        self, context: Context, rule: Maintained, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]
+    ) -> None:
+        if len(rows):
+            plan = rule.plan(i)
+            self._derive(rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)
+
+    def _derive(self, rule: Maintained, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
+        """Notes heads of a rule, with their reasons where they had none; those that did not hold yet are ``fresh``."""
+        heads, instances = found
+        if not len(heads):
+            return
+        relation, name = rule.head.relation, rule.rule.head.predicate
+        support = relation.of_row[rule.head.support(rule.rule)]
+        if self.is_maintained:
+            without = np.flatnonzero(support[heads] == 0)
+            relation.of_row["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
-                rows = deltas.get(pattern.view, NONE)
-                if len(rows) and pattern.positive:
-                    plan = rule.plan(i)
-                    _derive(rule, heads_of(context, rule, plan, seeded(pattern, rows, plan.keep), once=True)[0], fresh)
-    moved: list[View] = []
-    for name, predicate in heads.items():
-        relation, old = predicate.relation, held[name]
-        before = np.zeros(len(relation.columns[0]), np.bool_)
-        before[old] = True
-        holds = relation.of_row["holds"]
-        relation.came, relation.went = relation.held[~before[relation.held]], old[~holds[old]]
-        moved += predicate.settle(masks)
-    return moved
+                if pattern.positive:
+                    relation.of_row["reason", i][heads[without]] = instances.columns[pattern.trace][without]
+        support[heads] = 1
+        new = heads[~relation.of_row["holds"][heads]]
+        if len(new):
+            fresh[name] = unique(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
+
+    # --- from what changed -------------------------------------------------------------------------
+
+    def _maintain(self, context: Context) -> list[View]:
+        fresh, lost = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
+        for view in self._own:
+            if not view.is_plain:
+                view.update(view.counter.changed)
+        for name, predicate in self.heads.items():
+            if predicate.touched:
+                of_row, touched = predicate.relation.of_row, unique(np.concatenate(predicate.touched))
+                given = of_row["given"][touched]
+                fresh[name], lost[name] = touched[given & ~of_row["holds"][touched]], touched[~given]
+                predicate.touched = []
+        for name, rows in self._denied(context):
+            lost[name] = np.concatenate([lost[name], rows])
+        suspects, gone = self._deleted(lost)
+        kept = {name: len(predicate.relation.held) for name, predicate in self.heads.items()}
+        for rule, head in zip(self.rules, self.patterns):
+            rows = suspects[rule.rule.head.predicate]
+            if len(rows):
+                plan = rule.plan_of_heads(head)
+                self._derive(rule, examples(context, rule, plan, seeded(head, rows, plan.keep)), fresh)
+            for i, pattern in rule.patterns:
+                view = pattern.view
+                if not (view.is_plain and view in self._own):
+                    self._seeded(context, rule, i, pattern, view.came if pattern.positive else view.went, fresh)
+        self._rounds(context, fresh, self.rules)
+        for name, predicate in self.heads.items():
+            relation = predicate.relation
+            added = relation.held[kept[name] :]
+            relation.came, relation.went = added[~is_in(added, gone[name])], gone[name][~relation.of_row["holds"][gone[name]]]
+        return list(self._told({}))
+
+    def _denied(self, context: Context) -> Iterator[tuple[str, Ints]]:
+        """The heads that had an instance with a negative literal that is no longer true."""
+        for rule in self.rules:
+            for i, pattern in rule.patterns:
+                if not pattern.positive and len(pattern.view.came):
+                    plan = rule.plan(i, delta=True)
+                    rows, _ = heads_of(context, rule, plan, seeded(pattern, pattern.view.came, plan.keep))
+                    relation = rule.head.relation
+                    yield rule.rule.head.predicate, rows[relation.of_row["by"][rows] == rule.rule.number + 1]
+
+    def _deleted(self, lost: dict[str, Ints]) -> tuple[dict[str, Ints], dict[str, Ints]]:
+        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason, and those that hold no more."""
+        suspects, gone = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
+        shrunk = {pattern.view for _, _, pattern in self._reasons if len(pattern.view.went)}
+        while True:
+            for rule, i, pattern in self._reasons:
+                if pattern.view in shrunk:
+                    name, of_row = rule.rule.head.predicate, rule.head.relation.of_row
+                    mine = rule.head.derived[of_row["by"][rule.head.derived] == rule.rule.number + 1]
+                    rows = mine[~pattern.view.mask()[of_row["reason", i][mine]]]
+                    lost[name] = np.concatenate([lost[name], rows])
+            shrunk = set()
+            for name, predicate in self.heads.items():
+                if not len(lost[name]):
+                    continue
+                rows, of_row = unique(lost[name]), predicate.relation.of_row
+                of_row[predicate.supports[0]][rows], of_row["by"][rows] = 0, 0
+                less = rows[of_row["holds"][rows] & ~of_row["given"][rows]]
+                of_row["holds"][less] = False
+                suspects[name], gone[name] = np.concatenate([suspects[name], rows]), np.concatenate([gone[name], less])
+                lost[name] = NONE
+                if len(less):
+                    shrunk |= {view for view in self._own if view.is_plain and view.relation is predicate.relation}
+            if not shrunk:
+                break
+        for name, predicate in self.heads.items():
+            if len(gone[name]):
+                relation = predicate.relation
+                relation.held = relation.held[relation.of_row["holds"][relation.held]]
+        return suspects, gone
+
+    # --- what both do -------------------------------------------------------------------------------
+
+    def _grown(self, fresh: Mapping[str, Ints]) -> dict[View, Ints]:
+        """Lets fresh rows hold; what each of its own views gained by that."""
+        found: dict[View, Ints] = {}
+        for name, rows in fresh.items():
+            if len(rows):
+                relation = self.heads[name].relation
+                relation.of_row["holds"][rows] = True
+                relation.held = np.concatenate([relation.held, rows])
+                for view in self.heads[name].views.values():
+                    if view in self._own:
+                        found[view] = view.grow(rows)
+        return found
+
+    def _told(self, masks: Mapping[View, Flags]) -> Iterator[View]:
+        """The views that changed, now that relations know what came and went; of those in ``masks``, what was before is known."""
+        for predicate in self.heads.values():
+            predicate.touched, predicate.derived = [], supported(predicate)
+            for view in predicate.views.values():
+                if view in masks:
+                    view.end(masks[view])
+                elif view.is_plain or view not in self._own:
+                    predicate.tell(view)
+                if view.is_changed or view.count_changed:
+                    yield view
 
 
 def _is_touched(predicate: Predicate) -> bool:
     """Whether its input changed, or a window over it."""
     return bool(predicate.touched) or any(len(one.changed) or one.is_longer for one in predicate.counters.values())
-
-
-def _derive(rule: Maintained, rows: Ints, fresh: dict[str, Ints]) -> None:
-    """Notes heads of a rule in a fixpoint; those that did not hold yet are ``fresh``."""
-    relation, name = rule.head.relation, rule.rule.head.predicate
-    relation.of_row[rule.head.support(rule.rule)][rows] = 1
-    new = rows[~relation.of_row["holds"][rows]]
-    if len(new):
-        fresh[name] = unique(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
-
-
-def _grown(heads: Mapping[str, Predicate], fresh: Mapping[str, Ints]) -> dict[View, Ints]:
-    """Lets fresh rows hold; what each view gained by that."""
-    found: dict[View, Ints] = {}
-    for name, rows in fresh.items():
-        if len(rows):
-            relation = heads[name].relation
-            relation.of_row["holds"][rows] = True
-            relation.held = np.concatenate([relation.held, rows])
-            for view in heads[name].views.values():
-                found[view] = view.grow(rows)
-    return found

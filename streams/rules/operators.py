@@ -19,7 +19,7 @@ from streams.rules.dictionary import Dictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany, one_of_each
-from streams.rules.steps import GROUP, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
+from streams.rules.steps import GROUP, TRACE, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
@@ -44,10 +44,9 @@ class Bindings:
         return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
 
     def distinct(self) -> Bindings:
-        """Each row once."""
-        if not self.columns:
-            return Bindings({}, 1)
-        example = one_of_each(list(self.columns.values()))
+        """Each row once, with one trace of those that it has."""
+        columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
+        example = one_of_each(columns) if columns else np.zeros(1, np.int64)
         return Bindings({name: column[example] for name, column in self.columns.items()}, len(example))
 
     def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
@@ -108,7 +107,7 @@ class Context:
         if isinstance(step, Join):
             return self._join(step, bindings, rule)
         if isinstance(step, Check):
-            return bindings.where(self._check(step, bindings), step.keep)
+            return self._check(step, bindings)
         if isinstance(step, Compare):
             return self._compare(step, bindings)
         if isinstance(step, Call):
@@ -141,6 +140,8 @@ class Context:
         if asked is None:
             columns = {name: column[which] for name, column in bindings.columns.items() if name in step.keep}
             columns |= {name: relation.columns[i][rows] for i, name in step.new if name in step.keep}
+            if step.pattern.trace in step.keep:
+                columns[step.pattern.trace] = rows
             return Bindings(columns, len(rows))
         columns = {name: column[which] for name, column in bindings.columns.items()}
         columns |= {name: relation.columns[i][rows] for i, name in step.new}
@@ -151,7 +152,7 @@ class Context:
         found = Bindings(columns, len(rows))
         return found.where(self._fits(asked, m, found), step.keep)
 
-    def _check(self, step: Check, bindings: Bindings) -> Flags:
+    def _check(self, step: Check, bindings: Bindings) -> Bindings:
         pattern = step.pattern
         view = pattern.view
         rows = view.relation.find([self._source(source, bindings) for source in pattern.arguments])
@@ -159,10 +160,12 @@ class Context:
         if pattern.threshold is not None:
             m = np.zeros(len(rows), np.int64)
             m[known] = view.counter.counts(rows[known])
-            return self._fits(pattern.threshold, m, bindings)
+            return bindings.where(self._fits(pattern.threshold, m, bindings), step.keep)
         found: Flags = np.zeros(len(rows), np.bool_)
         found[known] = view.had(rows[known]) if step.before else view.mask()[rows[known]]
-        return found if pattern.positive else ~found
+        if pattern.trace in step.keep:
+            bindings = Bindings({**bindings.columns, pattern.trace: rows}, bindings.count)
+        return bindings.where(found if pattern.positive else ~found, step.keep)
 
     def _fits(self, asked: Threshold, m: Ints, bindings: Bindings) -> Flags:
         """Where m is as the counting term wants it."""
@@ -338,7 +341,8 @@ def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str]) -> Bindings:
             place[source] = i
     if fits is not None and not fits.all():
         rows = rows[fits]
-    return Bindings({name: relation.columns[i][rows] for name, i in place.items() if name in keep}, len(rows))
+    columns = {name: relation.columns[i][rows] for name, i in place.items() if name in keep}
+    return Bindings({**columns, pattern.trace: rows} if pattern.trace in keep else columns, len(rows))
 
 
 def _both(one: Flags | None, other: Flags | None) -> Flags | None:

@@ -20,6 +20,7 @@ from streams.rules.steps import (
     Join,
     Pattern,
     Plan,
+    Source,
     Step,
     names_of,
 )
@@ -35,8 +36,9 @@ class Planner:
     elements: Callable[[Iterable[Literal]], list[Conjunct]]
     outer: frozenset[str]
 
-    def plan(self, seed: int | None = None, bound: Iterable[str] = (), delta: bool = False) -> Plan:
-        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they were before this point."""
+    def plan(self, seed: int | None = None, bound: Iterable[str] = (), delta: bool = False, measured: bool = False) -> Plan:
+        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they were before this point.
+        ``measured``: of joins with equally many bound arguments, that with the fewest rows for each comes first."""
         known = set(bound)
         first = self.body[seed] if seed is not None else None
         assert first is None or isinstance(first, Pattern)
@@ -46,7 +48,7 @@ class Planner:
         left = [i for i in range(len(self.body)) if i != seed or (first is not None and first.threshold is not None)]
         steps: list[Step] = []
         while left:
-            chosen = self._next(left, known)
+            chosen = self._next(left, known, measured)
             left.remove(chosen)
             step = self._step(chosen, known, delta and seed is not None and chosen > seed)
             known |= _given(step)
@@ -61,11 +63,17 @@ class Planner:
             needed |= _asked(step)
         return Plan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
-    def _next(self, left: Sequence[int], known: set[str]) -> int:
-        ready = [(self._rank(self.body[i], known), i) for i in left]
-        (rank, _), chosen = min(ready)
+    def _next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
+        ready = [(*self._rank(self.body[i], known), self._rows(self.body[i], known) if measured else 0.0, i) for i in left]
+        rank, _, _, chosen = min(ready)
         assert rank < 9, "a checked rule is safe"
         return chosen
+
+    def _rows(self, conjunct: Conjunct, known: set[str]) -> float:
+        """How many rows a pattern has for what is bound, as a mean."""
+        if not isinstance(conjunct, Pattern):
+            return 0.0
+        return conjunct.view.relation.mean_matches(tuple(i for i, _ in _fixed(conjunct, known)))
 
     def _rank(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
         """Least first: what comes next."""
@@ -81,7 +89,7 @@ class Planner:
                 return 1, 0
             if not conjunct.positive:
                 return 9, 0
-            fixed = sum(isinstance(source, int) or source in known for source in conjunct.arguments)
+            fixed = len(_fixed(conjunct, known))
             return (2 if fixed else 5), -fixed
         if isinstance(conjunct, External):
             return (3 if names_in(*conjunct.inputs) <= known else 9), 0
@@ -142,7 +150,7 @@ def _join(pattern: Pattern, known: set[str], before: bool) -> Join | Check:
     if asked is None or not pattern.positive:
         if pattern.names <= known:
             return Check(pattern, before)
-    fixed = [(i, source) for i, source in enumerate(pattern.arguments) if isinstance(source, int) or source in known]
+    fixed = _fixed(pattern, known)
     new: list[tuple[int, str]] = []
     equal: list[tuple[int, int]] = []
     place: dict[str, int] = {}
@@ -158,6 +166,11 @@ def _join(pattern: Pattern, known: set[str], before: bool) -> Join | Check:
         count = asked.term.name
     positions, sources = tuple(i for i, _ in fixed), tuple(source for _, source in fixed)
     return Join(pattern, positions, sources, tuple(new), tuple(equal), count, before)
+
+
+def _fixed(pattern: Pattern, known: set[str]) -> list[tuple[int, Source]]:
+    """The arguments that are bound, by place."""
+    return [(i, source) for i, source in enumerate(pattern.arguments) if isinstance(source, int) or source in known]
 
 
 def _given(step: Step) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams.rules.evaluation import Engine
+from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
 from streams.rules.predicates import Maintained
 from streams.rules.steps import Call, Check, Compare, Join, Plan, Step
@@ -13,11 +14,11 @@ from streams.rules.syntax import Checked
 
 def plan_lines(checked: Checked, functions: Functions) -> Iterator[str]:
     """For each rule how it is evaluated, then a line for each plan."""
-    for stratum, rules in Engine(checked, functions).strata:
+    for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
-            yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, stratum.recursive)}"
-            if rule.incremental or stratum.recursive:
-                delta = not stratum.recursive
+            yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, recursion)}"
+            if rule.incremental or recursion:
+                delta = not recursion
                 seeds = [i for i, pattern in rule.patterns if pattern.positive or delta]
                 yield from (f"  {_line(rule.plan(seed, delta), 'change of')}" for seed in seeds)
             else:
@@ -25,9 +26,10 @@ def plan_lines(checked: Checked, functions: Functions) -> Iterator[str]:
                 yield f"  {_line(rule.plan(first), 'all of')}"
 
 
-def _kind(rule: Maintained, recursive: bool) -> str:
-    if recursive:
-        return "in rounds to a fixpoint, where something that its stratum uses changed; from each literal that grew"
+def _kind(rule: Maintained, recursion: Recursion | None) -> str:
+    if recursion:
+        anew = "deleted and derived again" if recursion.is_maintained else "all anew"
+        return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
     if rule.incremental:
         return "derivations counted; from each literal that changed"
     return "again at each point" if rule.restless else "again where a literal changed"

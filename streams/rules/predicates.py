@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -56,11 +56,10 @@ class Predicate:
         persistent: Ints = held[kept]
         return persistent
 
-    def settle(self, before: Mapping[View, Flags] | None = None) -> list[View]:
-        """Says what holds now that its rules have been evaluated; gives the views that changed. After a fixpoint, ``before`` has
-        their masks."""
+    def settle(self) -> list[View]:
+        """Says what holds now that its rules have been evaluated; gives the views that changed."""
         relation = self.relation
-        if before is None and self.touched:
+        if self.touched:
             touched = unique(np.concatenate(self.touched))
             holds, of_row = relation.of_row["holds"], relation.of_row
             new = of_row["given"][touched]
@@ -73,21 +72,19 @@ class Predicate:
                 relation.held = relation.held[holds[relation.held]]
             if len(relation.came):
                 relation.held = np.concatenate([relation.held, relation.came])
-        if self.supports and (self.touched or before is not None):
-            self.derived = supported(self)
-        self.touched = []
-        moved = []
+            if self.supports:
+                self.derived = supported(self)
+            self.touched = []
         for view in self.views.values():
-            if before is not None:
-                view.end(before[view])
-            else:
-                counter = view.counter
-                parts = [counter.changed, *((relation.came, relation.went) if counter.is_now else ())]
-                parts = [part for part in parts if len(part)]
-                view.update(unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
-            if view.is_changed or view.count_changed:
-                moved.append(view)
-        return moved
+            self.tell(view)
+        return [view for view in self.views.values() if view.is_changed or view.count_changed]
+
+    def tell(self, view: View) -> None:
+        """Lets a view know what changed."""
+        counter = view.counter
+        parts = [counter.changed, *((self.relation.came, self.relation.went) if counter.is_now else ())]
+        parts = [part for part in parts if len(part)]
+        view.update(unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
 
 
 @dataclass(eq=False)
@@ -120,6 +117,13 @@ class Maintained:
         key = seed, delta
         if key not in self.plans:
             self.plans[key] = self.planner.plan(seed, delta=delta)
+        return self.plans[key]
+
+    def plan_of_heads(self, head: Pattern) -> Plan:
+        """The plan that begins with heads, to find whether they are derived."""
+        key = None, True
+        if key not in self.plans:
+            self.plans[key] = self.planner.plan(bound=head.names, measured=True)
         return self.plans[key]
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shiq.columns.arrays import Ints, distinct, ranges, row_codes, runs
+from shiq.columns.arrays import Ints, distinct, ranges, row_codes, runs, unique
 
 Flags = npt.NDArray[np.bool_]
 Columns = Sequence[Ints]
@@ -159,6 +159,8 @@ class Relation:
     came: Ints = field(default_factory=nothing)
     went: Ints = field(default_factory=nothing)
     indexes: dict[tuple[int, ...], Index] = field(default_factory=dict)
+    #: How often rows have been renumbered.
+    version: int = 0
 
     def __post_init__(self) -> None:
         self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
@@ -198,6 +200,12 @@ class Relation:
         if len(which) == 1:
             return which[0], rows[0]
         return (np.concatenate(which), np.concatenate(rows)) if which else (NONE, NONE)
+
+    def mean_matches(self, positions: tuple[int, ...]) -> float:
+        """How many rows a key at ``positions`` has, as a mean."""
+        if not positions or not self.size:
+            return float(self.size)
+        return self.size / sum(len(unique(run.keys)) for run in self.index(positions).runs(self))
 
     def find(self, rows: Columns) -> Ints:
         """The numbers of rows, -1 for those that are not there."""
@@ -248,6 +256,7 @@ class Relation:
         self.size = len(kept)
         self.held, self.came, self.went = number[self.held], NONE, NONE
         self.indexes.clear()
+        self.version += 1
         return lambda rows: number[rows]
 
 

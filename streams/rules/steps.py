@@ -7,7 +7,7 @@ variable and an equation), comparisons, externals and aggregates. Source: SPEC 0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from streams.rules.safety import occurrences
@@ -37,6 +37,7 @@ Source: TypeAlias = int | str
 ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
+TRACE: Final = "@"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,8 @@ class Pattern:
     arguments: tuple[Source, ...]
     positive: bool
     threshold: Threshold | None = None
+    #: The name of the column with its rows, where these are wanted; no variable is called so.
+    trace: str = ""
 
     @property
     def names(self) -> set[str]:
@@ -151,7 +154,8 @@ def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], 
                 name = f"{fresh}{len(patterns)}.{len(sources)}"
                 sources.append(name)
                 others.append(Comparison(Variable(name), "=", argument))
-        patterns.append(_pattern(literal, tuple(sources) or (0,), view))
+        pattern = _pattern(literal, tuple(sources) or (0,), view)
+        patterns.append(replace(pattern, trace=f"{TRACE}{len(patterns)}"))
     return patterns + others
 
 
