@@ -7,37 +7,28 @@ import numpy as np
 from shiq.columns.arrays import Ints
 from streams.rules.operators import Bindings, Context, seeded
 from streams.rules.predicates import Maintained
-from streams.rules.relations import NONE, distinct_rows, one_of_each
-from streams.rules.steps import Pattern, Plan
+from streams.rules.relations import NONE, one_of_each
+from streams.rules.steps import SIGN, Pattern, Plan
 
 
 def maintain(context: Context, rule: Maintained) -> None:
     """Adds and takes away the derivations that changed."""
     for i, pattern in rule.patterns:
-        view = pattern.view
-        for rows, true in ((view.went, False), (view.came, True)):
-            if len(rows):
-                plan = rule.plan(i, delta=True)
-                heads, numbers = heads_of(context, rule, plan, seeded(pattern, rows, plan.keep))
-                support = rule.head.relation.of_row[rule.head.support(rule.rule)]
-                support[heads] += numbers if true == pattern.positive else -numbers
-                rule.head.touched.append(heads)
-
-
-def heads_of(context: Context, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Ints]:
-    """The heads that a plan derives, each once, and how often."""
-    columns, found = _instances(context, rule, plan, start, once=False)
-    if not found.count:
-        return NONE, NONE
-    if not rule.rule.head.arguments:
-        return rule.head.relation.add(columns), np.array([found.count])
-    distinct_, numbers = distinct_rows(columns)
-    return rule.head.relation.add(distinct_), numbers
+        went, came = pattern.view.went, pattern.view.came
+        if not len(went) and not len(came):
+            continue
+        plan = rule.plan(i, delta=True)
+        columns, found = instances(context, rule, plan, seeded(pattern, np.concatenate([went, came]), plan.keep, len(went)))
+        if found.count:
+            heads, signs = rule.head.relation.add_any(columns), found.columns[SIGN]
+            support = rule.head.relation.of_row[rule.head.support(rule.rule)]
+            np.add.at(support, heads, signs if pattern.positive else -signs)
+            rule.head.touched.append(heads)
 
 
 def examples(context: Context, rule: Maintained, plan: Plan, start: Bindings) -> tuple[Ints, Bindings]:
     """The heads that a plan derives, each once, and an instance for each."""
-    columns, found = _instances(context, rule, plan, start, once=True)
+    columns, found = instances(context, rule, plan, start, once=True)
     if not found.count:
         return NONE, found
     example = one_of_each(columns)
@@ -45,13 +36,16 @@ def examples(context: Context, rule: Maintained, plan: Plan, start: Bindings) ->
     return heads, found.take(example, frozenset(found.columns))
 
 
-def _instances(context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool) -> tuple[list[Ints], Bindings]:
-    """The heads of all instances that have one, one zero where it has no arguments, and what is bound in them."""
+def instances(
+    context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool = False
+) -> tuple[list[Ints], Bindings]:
+    """The heads of the instances that a plan finds, and what is bound in them; ``once``: how often each is derived does not
+    matter."""
     found = context.run(plan.steps, start, rule.rule, once)
     columns, valid = context.head(rule.rule, found) if found.count else ([], None)
     if valid is not None:
         columns, found = [column[valid] for column in columns], found.where(valid, frozenset(found.columns))
-    return columns or [np.zeros(1, np.int64)], found
+    return columns or [np.zeros(found.count, np.int64)], found
 
 
 def all_heads(context: Context, rule: Maintained, point: int) -> tuple[Ints, Bindings]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, unique
+from shiq.columns.arrays import Ints
 from streams.rules.derivation import maintain, renew
 from streams.rules.dictionary import FIRST, Dictionary
 from streams.rules.fixpoint import Recursion
@@ -24,7 +24,7 @@ from streams.rules.held import ColumnModel, Held
 from streams.rules.operators import Context
 from streams.rules.plan import Planner
 from streams.rules.predicates import Maintained, Predicate, compact, is_counted
-from streams.rules.relations import NONE, Relation, distinct_rows, one_of_each
+from streams.rules.relations import NONE, Relation
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
 from streams.rules.steps import Conjunct, Pattern, conjuncts, has_now
@@ -72,7 +72,7 @@ class Engine:
 
     def _state_facts(self, name: str, rows: Sequence[Row]) -> None:
         predicate = self.predicate(name)
-        predicate.facts = predicate.relation.add(distinct_rows(self._encoded(rows, predicate))[0])
+        predicate.facts = predicate.relation.add_any(self._encoded(rows, predicate))
         predicate.relation.of_row["given"][predicate.facts] = True
         predicate.touched.append(predicate.facts)
 
@@ -82,11 +82,10 @@ class Engine:
         counter = predicate.counters.get(window.intervals)
         if counter is None:
             counter = predicate.counters[window.intervals] = Counter(predicate.relation, window, self.complete)
-        key = window.intervals, operator, count
+        key = window.intervals, operator, count, counted
         view = predicate.views.get(key)
         if view is None:
-            view = predicate.views[key] = View(counter, operator, count)
-        view.counted |= counted
+            view = predicate.views[key] = View(counter, operator, count, counted)
         return view
 
     def _conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
@@ -164,32 +163,25 @@ class Engine:
 
     def _give(self, predicate: Predicate, rows: Any) -> None:
         """The input of a point."""
-        relation = predicate.relation
         now = self._known(predicate, rows)
         before, predicate.given = predicate.given, now
-        if not len(before) and not len(now):
-            return
-        touched = unique(np.concatenate([before, now]))
-        given = relation.of_row["given"]
-        old = given[touched]
+        given = predicate.relation.of_row["given"]
+        new = now[~given[now]]
         given[before] = False
-        given[now] = True
-        if len(predicate.facts):
-            given[predicate.facts] = True
-        predicate.touched.append(touched[given[touched] != old])
+        given[now] = given[predicate.facts] = True
+        predicate.touched += [touched for touched in (new, before[~given[before]]) if len(touched)]
 
     def _known(self, predicate: Predicate, rows: Any) -> Ints:
-        """The numbers of input rows, each once."""
+        """The numbers of input rows."""
         if _are_columns(rows) or len(rows) > 50_000:
-            encoded = self._encoded(rows, predicate)
-            return predicate.relation.add([column[one_of_each(encoded)] for column in encoded]) if len(encoded[0]) else NONE
+            return predicate.relation.add_any(self._encoded(rows, predicate))
         number = predicate.rows_of
         found = [number.get(row, -1) for row in rows]
         if -1 in found:
             new = list(dict.fromkeys(row for row, at in zip(rows, found) if at < 0))
             number.update(zip(new, predicate.relation.add(self._encoded(new, predicate)).tolist()))
             found = [number[row] for row in rows]
-        return unique(np.array(found, np.int64))
+        return np.array(found, np.int64)
 
     # --- strata ------------------------------------------------------------------------------------
 

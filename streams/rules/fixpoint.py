@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, is_in, unique
-from streams.rules.derivation import all_heads, examples, heads_of
+from shiq.columns.arrays import Ints, is_in
+from streams.rules.derivation import all_heads, examples
 from streams.rules.operators import Bindings, Context, seeded
 from streams.rules.predicates import Maintained, Predicate, supported
 from streams.rules.relations import NONE, Flags
@@ -122,7 +122,7 @@ class Recursion:
         relation, name = rule.head.relation, rule.rule.head.predicate
         support = relation.of_row[rule.head.support(rule.rule)]
         if self.is_maintained:
-            without = np.flatnonzero(support[heads] == 0)
+            without = (support[heads] == 0).nonzero()[0]
             relation.of_row["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
                 if pattern.positive:
@@ -130,7 +130,7 @@ class Recursion:
         support[heads] = 1
         new = heads[~relation.of_row["holds"][heads]]
         if len(new):
-            fresh[name] = unique(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
+            fresh[name] = relation.each_once(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
 
     # --- from what changed -------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Recursion:
                 view.update(view.counter.changed)
         for name, predicate in self.heads.items():
             if predicate.touched:
-                of_row, touched = predicate.relation.of_row, unique(np.concatenate(predicate.touched))
+                of_row, touched = predicate.relation.of_row, predicate.relation.each_once(np.concatenate(predicate.touched))
                 given = of_row["given"][touched]
                 fresh[name], lost[name] = touched[given & ~of_row["holds"][touched]], touched[~given]
                 predicate.touched = []
@@ -171,7 +171,7 @@ class Recursion:
             for i, pattern in rule.patterns:
                 if not pattern.positive and len(pattern.view.came):
                     plan = rule.plan(i, delta=True)
-                    rows, _ = heads_of(context, rule, plan, seeded(pattern, pattern.view.came, plan.keep))
+                    rows, _ = examples(context, rule, plan, seeded(pattern, pattern.view.came, plan.keep))
                     relation = rule.head.relation
                     yield rule.rule.head.predicate, rows[relation.of_row["by"][rows] == rule.rule.number + 1]
 
@@ -190,7 +190,7 @@ class Recursion:
             for name, predicate in self.heads.items():
                 if not len(lost[name]):
                     continue
-                rows, of_row = unique(lost[name]), predicate.relation.of_row
+                rows, of_row = predicate.relation.each_once(lost[name]), predicate.relation.of_row
                 of_row[predicate.supports[0]][rows], of_row["by"][rows] = 0, 0
                 less = rows[of_row["holds"][rows] & ~of_row["given"][rows]]
                 of_row["holds"][less] = False
@@ -230,7 +230,7 @@ class Recursion:
                     view.end(masks[view])
                 elif view.is_plain or view not in self._own:
                     predicate.tell(view)
-                if view.is_changed or view.count_changed:
+                if view.is_changed:
                     yield view
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import Ints, distinct
 from streams.rules.dictionary import FIRST, decoded
 from streams.rules.values import Row, Value, atom_text
 
@@ -69,9 +69,10 @@ class Held:
     def _column(self, codes: Ints) -> Any:
         if not len(codes) or int(codes.max()) < FIRST:
             return codes
-        found = np.empty(len(codes), object)
-        found[:] = decoded(self.values, codes)
-        return found
+        numbers, inverse, _ = distinct(codes)
+        found = np.empty(len(numbers), object)
+        found[:] = decoded(self.values, numbers)
+        return found[inverse]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from streams.rules.dictionary import Dictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany, one_of_each
-from streams.rules.steps import GROUP, TRACE, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
+from streams.rules.steps import COUNTED, GROUP, SIGN, TRACE, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
@@ -52,7 +52,7 @@ class Bindings:
     def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
         if flags is None or flags.all():
             return Bindings({name: column for name, column in self.columns.items() if name in keep}, self.count)
-        return self.take(np.flatnonzero(flags), keep)
+        return self.take(flags.nonzero()[0], keep)
 
 
 #: Where more rows than these are joined, equal ones are dropped before what follows.
@@ -119,6 +119,9 @@ class Context:
     def _join(self, step: Join, bindings: Bindings, rule: Rule) -> Bindings:
         view = step.pattern.view
         relation = view.relation
+        if step.own:
+            m = bindings.columns[COUNTED]
+            return self._measured(step, Bindings(bindings.columns, bindings.count), m)
         if step.positions:
             keys = [self._source(source, bindings) for source in step.sources]
             which, rows = relation.matches(step.positions, keys, self.left)
@@ -145,12 +148,14 @@ class Context:
             return Bindings(columns, len(rows))
         columns = {name: column[which] for name, column in bindings.columns.items()}
         columns |= {name: relation.columns[i][rows] for i, name in step.new}
-        m = view.counter.counts(rows)
+        return self._measured(step, Bindings(columns, len(rows)), view.was(rows) if step.before else view.counter.counts(rows))
+
+    def _measured(self, step: Join, found: Bindings, m: Ints) -> Bindings:
+        """Those rows where ``m`` is as asked, or with ``m``."""
         if step.count:
-            columns[step.count] = m
-            return Bindings(columns, len(rows)).where(None, step.keep)
-        found = Bindings(columns, len(rows))
-        return found.where(self._fits(asked, m, found), step.keep)
+            return Bindings({**found.columns, step.count: m}, found.count).where(None, step.keep)
+        assert step.pattern.threshold is not None
+        return found.where(self._fits(step.pattern.threshold, m, found), step.keep)
 
     def _check(self, step: Check, bindings: Bindings) -> Bindings:
         pattern = step.pattern
@@ -158,11 +163,9 @@ class Context:
         rows = view.relation.find([self._source(source, bindings) for source in pattern.arguments])
         known = rows >= 0
         if pattern.threshold is not None:
-            m = np.zeros(len(rows), np.int64)
-            m[known] = view.counter.counts(rows[known])
+            m = np.where(known, view.counter.counts(rows), 0)
             return bindings.where(self._fits(pattern.threshold, m, bindings), step.keep)
-        found: Flags = np.zeros(len(rows), np.bool_)
-        found[known] = view.had(rows[known]) if step.before else view.mask()[rows[known]]
+        found: Flags = known & (view.had(rows) if step.before else view.mask()[rows])
         if pattern.trace in step.keep:
             bindings = Bindings({**bindings.columns, pattern.trace: rows}, bindings.count)
         return bindings.where(found if pattern.positive else ~found, step.keep)
@@ -326,9 +329,16 @@ def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
     return [column[example] for column in columns], inverse
 
 
-def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str]) -> Bindings:
-    """The bindings that rows of a pattern give."""
-    relation = pattern.view.relation
+def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str], gone: int = 0) -> Bindings:
+    """The bindings that rows of a pattern give, of which the first ``gone`` are as they were."""
+    view, relation = pattern.view, pattern.view.relation
+    more: dict[str, Ints] = {}
+    if pattern.trace in keep:
+        more[pattern.trace] = rows
+    if COUNTED in keep:
+        more[COUNTED] = np.concatenate([view.was(rows[:gone]), view.counter.counts(rows[gone:])])
+    if SIGN in keep:
+        more[SIGN] = np.where(np.arange(len(rows)) < gone, -1, 1)
     place: dict[str, int] = {}
     fits: Flags | None = None
     for i, source in enumerate(pattern.arguments):
@@ -340,9 +350,8 @@ def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str]) -> Bindings:
         else:
             place[source] = i
     if fits is not None and not fits.all():
-        rows = rows[fits]
-    columns = {name: relation.columns[i][rows] for name, i in place.items() if name in keep}
-    return Bindings({**columns, pattern.trace: rows} if pattern.trace in keep else columns, len(rows))
+        rows, more = rows[fits], {name: column[fits] for name, column in more.items()}
+    return Bindings({name: relation.columns[i][rows] for name, i in place.items() if name in keep} | more, len(rows))
 
 
 def _both(one: Flags | None, other: Flags | None) -> Flags | None:

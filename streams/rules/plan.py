@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from streams.rules.steps import (
+    COUNTED,
     GROUP,
+    SIGN,
     Call,
     Check,
     Compare,
@@ -51,12 +53,14 @@ class Planner:
             chosen = self._next(left, known, measured)
             left.remove(chosen)
             step = self._step(chosen, known, delta and seed is not None and chosen > seed)
+            if chosen == seed and isinstance(step, Join):
+                step = replace(step, own=True)
             known |= _given(step)
             steps.append(step)
-        return self._trimmed(first, steps)
+        return self._trimmed(first, steps, {SIGN} if delta else set())
 
-    def _trimmed(self, seed: Pattern | None, steps: list[Step]) -> Plan:
-        needed = set(self.wanted)
+    def _trimmed(self, seed: Pattern | None, steps: list[Step], needed: set[str]) -> Plan:
+        needed = needed | self.wanted
         trimmed: list[Step] = []
         for step in reversed(steps):
             trimmed.append(replace(step, keep=frozenset(needed)))
@@ -187,7 +191,8 @@ def _given(step: Step) -> set[str]:
 def _asked(step: Step) -> set[str]:
     """The variables that a step needs."""
     if isinstance(step, Join | Check):
-        return names_of(step.pattern)
+        own = isinstance(step, Join) and step.own
+        return names_of(step.pattern) | ({COUNTED} if own else set())
     if isinstance(step, Compare):
         return names_of(step.comparison)
     if isinstance(step, Call):

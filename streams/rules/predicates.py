@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, unique
+from shiq.columns.arrays import Ints
 from streams.rules.held import Held
 from streams.rules.plan import Planner
 from streams.rules.relations import NONE, Flags, Relation, nothing
@@ -60,7 +60,7 @@ class Predicate:
         """Says what holds now that its rules have been evaluated; gives the views that changed."""
         relation = self.relation
         if self.touched:
-            touched = unique(np.concatenate(self.touched))
+            touched = relation.each_once(np.concatenate(self.touched))
             holds, of_row = relation.of_row["holds"], relation.of_row
             new = of_row["given"][touched]
             for name in self.supports:
@@ -77,14 +77,14 @@ class Predicate:
             self.touched = []
         for view in self.views.values():
             self.tell(view)
-        return [view for view in self.views.values() if view.is_changed or view.count_changed]
+        return [view for view in self.views.values() if view.is_changed]
 
     def tell(self, view: View) -> None:
         """Lets a view know what changed."""
         counter = view.counter
         parts = [counter.changed, *((self.relation.came, self.relation.went) if counter.is_now else ())]
         parts = [part for part in parts if len(part)]
-        view.update(unique(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
+        view.update(self.relation.each_once(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
 
 
 @dataclass(eq=False)
@@ -128,10 +128,11 @@ class Maintained:
 
 
 def is_counted(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations can be counted: there are only streaming literals without a varying count, one of them positive, and
-    comparisons."""
-    plain = all(isinstance(one, Comparison) or (isinstance(one, Pattern) and one.threshold is None) for one in body)
-    return plain and any(isinstance(one, Pattern) and one.positive for one in body)
+    """Whether derivations can be counted: there are only streaming literals, one of them positive, and comparisons, and no negative
+    literal asks for a count that varies."""
+    patterns = [one for one in body if isinstance(one, Pattern)]
+    plain = all(one.positive or one.threshold is None for one in patterns)
+    return plain and any(one.positive for one in patterns) and all(isinstance(one, Pattern | Comparison) for one in body)
 
 
 def supported(predicate: Predicate) -> Ints:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shiq.columns.arrays import Ints, distinct, ranges, row_codes, runs, unique
+from shiq.columns.arrays import Ints, distinct, row_codes, runs, unique
 
 Flags = npt.NDArray[np.bool_]
 Columns = Sequence[Ints]
@@ -36,8 +36,8 @@ _ODD: Final = np.int64(-7046029254386353131)
 class Run:
     """Some rows, in the order of some of their columns.
 
-    ``pack`` has for each column its least value and the width of its range, and keys are exact; without it they are hashes, and
-    what they find must be compared.
+    ``pack`` has for each column its least value and the width of its range, and keys are exact; what is out of a range has its
+    width, which no row has. Without it keys are hashes, and what they find must be compared.
     """
 
     rows: Ints
@@ -48,14 +48,9 @@ class Run:
 
     def find(self, columns: Columns) -> tuple[Ints, Ints]:
         """Where the rows of each key begin and end."""
-        if self.pack is None:
-            return runs(self.keys, _hashed(columns))
-        key, inside = _packed(columns, self.pack)
+        key = _hashed(columns) if self.pack is None else _packed(columns, self.pack)
         if self.starts is None:
-            low, high = runs(self.keys, key)
-            return low, high if inside is None else np.where(inside, high, low)
-        if inside is not None:
-            key = np.where(inside, key, len(self.starts) - 2)
+            return runs(self.keys, key)
         return self.starts[key], self.starts[key + 1]
 
     @cached_property
@@ -69,8 +64,8 @@ class Run:
     def only(self, columns: Columns) -> Ints:
         """The row of each key, -1 where there is none."""
         assert self.pack is not None
-        key, inside = _packed(columns, self.pack)
-        return self._row[key if inside is None else np.where(inside, key, len(self._row) - 1)]
+        found: Ints = self._row[_packed(columns, self.pack)]
+        return found
 
 
 def sorted_run(columns: Columns, rows: Ints) -> Run:
@@ -80,34 +75,29 @@ def sorted_run(columns: Columns, rows: Ints) -> Run:
     for column in part:
         low = int(column.min())
         pack.append((low, int(column.max()) - low + 1))
-        size *= pack[-1][1]
+        size *= pack[-1][1] + 1
     if size >= 1 << 62:
         keys = _hashed(part)
         order = np.argsort(keys, kind="stable")
         return Run(rows[order], keys[order], None, None)
-    keys = _packed(part, pack)[0]
+    keys = _packed(part, pack)
     order = np.argsort(keys, kind="stable")
     starts = None
     if size <= _SPREAD * len(rows) + 1024:
-        starts = np.zeros(size + 2, np.int64)
-        np.cumsum(np.bincount(keys, minlength=size), out=starts[1:-1])
-        starts[-1] = starts[-2]
+        starts = np.zeros(size + 1, np.int64)
+        np.cumsum(np.bincount(keys, minlength=size), out=starts[1:])
     return Run(rows[order], keys[order], tuple(pack), starts)
 
 
-def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> tuple[Ints, Flags | None]:
-    """The keys of rows, and which are inside the range of each column (None: all)."""
-    key: Ints | None = None
-    inside: Flags | None = None
+def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
+    """The keys of rows."""
+    key: Any = None
     for column, (low, width) in zip(columns, pack):
-        offset = column - low if low else column
         # Below the least is beyond the largest, as an unsigned number.
-        fits = offset.view(np.uint64) < width
-        if not fits.all():
-            inside = fits if inside is None else inside & fits
-        key = offset if key is None else key * width + offset
-    assert key is not None
-    return key, inside
+        offset = np.minimum((column - low).view(np.uint64), width).view(np.int64)
+        key = offset if key is None else key * (width + 1) + offset
+    found: Ints = key
+    return found
 
 
 def _hashed(columns: Columns) -> Ints:
@@ -164,6 +154,7 @@ class Relation:
 
     def __post_init__(self) -> None:
         self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
+        self._rows = self.index(tuple(range(len(self.columns))))
         self.track("holds", np.bool_)
 
     def track(self, name: Hashable, kind: Any) -> None:
@@ -172,7 +163,10 @@ class Relation:
             self.of_row[name] = np.zeros(len(self.columns[0]), kind)
 
     def index(self, positions: tuple[int, ...]) -> Index:
-        return self.indexes.setdefault(positions, Index(positions))
+        found = self.indexes.get(positions)
+        if found is None:
+            found = self.indexes[positions] = Index(positions)
+        return found
 
     def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:
         """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key, which row. Raises: TooMany."""
@@ -185,10 +179,8 @@ class Relation:
                 raise TooMany
             if not total:
                 continue
-            if total == len(lengths) and (lengths == 1).all():
-                found, at = np.arange(total), low
-            else:
-                found, at = np.repeat(np.arange(len(low)), lengths), ranges(low, high)
+            found = np.repeat(np.arange(len(low)), lengths)
+            at = np.arange(total) + (low - lengths.cumsum() + lengths)[found]
             row = run.rows[at]
             if run.pack is None:
                 same = np.ones(len(row), np.bool_)
@@ -209,20 +201,37 @@ class Relation:
 
     def find(self, rows: Columns) -> Ints:
         """The numbers of rows, -1 for those that are not there."""
+        if self.size and len(rows[0]):
+            runs = self._rows.runs(self)
+            if len(runs) == 1 and runs[0].starts is not None:
+                return runs[0].only(rows)
         found = np.full(len(rows[0]), -1, np.int64)
-        if not self.size or not len(found):
-            return found
-        positions = tuple(range(len(self.columns)))
-        if len(runs := self.index(positions).runs(self)) == 1 and runs[0].starts is not None:
-            return runs[0].only(rows)
-        which, row = self.matches(positions, rows, 1 << 62)
+        which, row = self.matches(self._rows.positions, rows, 1 << 62) if self.size and len(found) else (NONE, NONE)
         found[which] = row
+        return found
+
+    def each_once(self, rows: Ints) -> Ints:
+        """The distinct numbers among ``rows``."""
+        if self.size > 64 * len(rows) + 1024:
+            return unique(rows)
+        there = np.zeros(self.size, np.bool_)
+        there[rows] = True
+        return there.nonzero()[0]
+
+    def add_any(self, rows: Columns) -> Ints:
+        """As `add`, of rows that may be there several times."""
+        found = self.find(rows)
+        new = (found < 0).nonzero()[0]
+        if len(new):
+            columns = [column[new] for column in rows]
+            self.add([column[one_of_each(columns)] for column in columns])
+            found[new] = self.find(columns)
         return found
 
     def add(self, rows: Columns) -> Ints:
         """The numbers of distinct rows; those that were not there are now."""
         found = self.find(rows)
-        new = np.flatnonzero(found < 0)
+        new = (found < 0).nonzero()[0]
         if len(new):
             first, end = self.size, self.size + len(new)
             self._reserve(end)
@@ -256,6 +265,7 @@ class Relation:
         self.size = len(kept)
         self.held, self.came, self.went = number[self.held], NONE, NONE
         self.indexes.clear()
+        self._rows = self.index(self._rows.positions)
         self.version += 1
         return lambda rows: number[rows]
 
@@ -272,11 +282,3 @@ def one_of_each(columns: Columns) -> Ints:
     example[code - low] = np.arange(len(code))
     found: Ints = example[example >= 0]
     return found
-
-
-def distinct_rows(columns: Columns) -> tuple[list[Ints], Ints]:
-    """The distinct rows of columns, and how often each is there."""
-    if len(columns[0]) < 2:
-        return list(columns), np.ones(len(columns[0]), np.int64)
-    _, inverse, example = distinct(columns[0] if len(columns) == 1 else row_codes(*columns))
-    return [column[example] for column in columns], np.bincount(inverse, minlength=len(example))

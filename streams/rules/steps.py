@@ -37,7 +37,10 @@ Source: TypeAlias = int | str
 ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
+#: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, and whether they came (1) or went (-1).
 TRACE: Final = "@"
+COUNTED: Final = "@m"
+SIGN: Final = "@sign"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,8 @@ class Join:
     equal: tuple[tuple[int, int], ...]
     count: str | None
     before: bool
+    #: Whether it is what the plan begins with, of which only m is asked.
+    own: bool = False
     keep: frozenset[str] = frozenset()
 
 

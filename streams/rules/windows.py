@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, unique
+from shiq.columns.arrays import Ints
 from streams.rules.relations import NONE, Flags, Relation, nothing
 from streams.rules.syntax import ALWAYS, AT_LEAST, COUNT, Window
 
@@ -96,7 +96,7 @@ class Counter:
         if len(came) == len(went) == 1 and came[0] is went[0]:
             return NONE
         past = self.relation.of_row[self.name]
-        touched = unique(np.concatenate([*came, *went]))
+        touched = self.relation.each_once(np.concatenate([*came, *went]))
         old = past[touched]
         for rows in came:
             past[rows] += 1
@@ -136,7 +136,8 @@ def test_of(operator: str, count: int) -> Test:
 class View:
     """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true and false with this point.
 
-    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and what came.
+    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and what came, and the m that each
+    row had before this point is kept.
     """
 
     counter: Counter
@@ -151,15 +152,21 @@ class View:
         self.test = test_of(self.operator, self.count)
         #: This point alone, which is what holds.
         self.is_plain = self.counter.is_now and not self.counter.past and self.operator == AT_LEAST and self.count == 1
-        self.name = "holds" if self.is_plain else ("view", self.counter.name, self.operator, self.count)
+        self.is_plain &= not self.counted
+        self.name = "holds" if self.is_plain else ("view", self.counter.name, self.operator, self.count, self.counted)
         self.moved = ("moved", self.name)
         self.relation.track(self.name, np.bool_)
         self.relation.track(self.moved, np.bool_)
-        self.count_changed = False
+        if self.counted:
+            self.relation.track(("was", self.name), np.int64)
 
     @property
     def is_changed(self) -> bool:
-        return bool(len(self.came) or len(self.went)) or (self.counted and self.count_changed)
+        return bool(len(self.came) or len(self.went))
+
+    def was(self, rows: Ints) -> Ints:
+        """The m of rows before this point, where m is asked for."""
+        return self.relation.of_row["was", self.name][rows]  # type: ignore[no-any-return]
 
     def mask(self) -> Flags:
         """Which rows it has."""
@@ -185,20 +192,23 @@ class View:
 
     def had(self, rows: Ints) -> Flags:
         """Which of ``rows`` it had before this point."""
+        if self.counted:
+            return self.was(rows) > 0
         found: Flags = self.mask()[rows]
         return found ^ self.relation.of_row[self.moved][rows] if len(self.came) or len(self.went) else found
 
     def settle(self) -> None:
         """Forgets what the last point changed."""
-        if len(self.came) or len(self.went):
+        if self.is_changed:
             moved = self.relation.of_row[self.moved]
-            moved[self.came] = moved[self.went] = False
+            for rows in (self.came, self.went):
+                moved[rows] = False
+                if self.counted:
+                    self.relation.of_row["was", self.name][rows] = self.counter.counts(rows)
             self.came = self.went = NONE
-        self.count_changed = False
 
     def update(self, changed: Ints) -> None:
         """Tests the rows whose count ``changed`` (each once), all of them where the number of observed points did."""
-        self.count_changed = bool(len(changed))
         if self.is_plain:
             self._move(self.relation.came, self.relation.went)
             return
@@ -206,10 +216,14 @@ class View:
             changed = np.arange(self.relation.size)
         if not len(changed):
             return
-        mask = self.mask()
-        new, old = self.test(self.counter.counts(changed), self.counter.observed), mask[changed]
+        mask, m = self.mask(), self.counter.counts(changed)
+        new, old = self.test(m, self.counter.observed), mask[changed]
         mask[changed] = new
-        self._move(changed[new & ~old], changed[old & ~new])
+        if self.counted:
+            old = self.was(changed)
+            self._move(changed[new & (m != old)], changed[(old > 0) & (m != old)])
+        else:
+            self._move(changed[new & ~old], changed[old & ~new])
 
     def begin(self) -> None:
         """Tests all rows, for a fixpoint to begin with."""
@@ -230,11 +244,13 @@ class View:
 
     def end(self, before: Flags) -> None:
         """What changed since its mask was ``before``."""
+        if self.counted:
+            self.update(np.arange(self.relation.size))
+            return
         now = self.mask()[: self.relation.size]
         if len(before) < len(now):
             before = np.concatenate([before, np.zeros(len(now) - len(before), np.bool_)])
         self._move(np.flatnonzero(now & ~before), np.flatnonzero(before & ~now))
-        self.count_changed = True
 
     def _move(self, came: Ints, went: Ints) -> None:
         self.came, self.went = came, went
