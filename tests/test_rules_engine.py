@@ -18,6 +18,7 @@ from streams.rules import Program
 from streams.rules.derivation import maintain
 from streams.rules.dictionary import FIRST, Dictionary, calculate
 from streams.rules.evaluation import Engine
+from streams.rules.fixpoint import Recursion
 from streams.rules.operators import Context
 from streams.rules.predicates import Maintained
 from streams.rules.problems import EvaluationError
@@ -138,6 +139,68 @@ def test_published_links_and_results() -> None:
     session = Program.parse(Join(values=0).stream().rules).session()
     models = [model for t, rows in Join(values=0, points=4).stream().events() for model in session.push(t, rows)]
     assert [len(model.columns("a/2")[0]) for model in models] == [500] * 3
+
+
+# --- recursion that follows what changed ------------------------------------------------------------
+
+#: Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past, repeated variables, arithmetic.
+RECURSIONS = (
+    "r(X) :- s(X). r(Y) :- r(X), e(X,Y), not f(Y).",
+    "p(X,Y) :- e(X,Y). p(X,Z) :- p(X,Y), p(Y,Z). loop(X) :- p(X,X). many :- p(X,X) count 1 in [2].",
+    "o(Y) :- v(X), e(X,Y) in [1]. v(Y) :- o(X), e(X,Y), not f(X) in [1]. v(X) :- s(X). n(N) :- #count{X: o(X)} = N.",
+    "r(X) :- s(X). r(Y) :- r(X), e(X,Y), X != 3. r(X) :- r(X) at least 2 in {1,2}, e(X,X). t :- not r(1).",
+    "g(X,X) :- s(X). g(X,Y) :- e(A,X), g(A,B), e(B,Y). u(X) :- g(X,X), not s(X). late(X) :- g(X,Y) always in [1].",
+    "d(X,0) :- s(X). d(Y,D+1) :- d(X,D), e(X,Y), D < 4. h :- d(7,D), d(6,D).",
+    "z :- s(X), z2. z2 :- e(1,X), z. z :- f(3). z2 :- not f(1), z.",
+)
+
+
+def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int, ...]]]]]:
+    """A few edges come and go at each point; now and then heads of rules are input too."""
+    dice = np.random.default_rng(seed)
+    edges = {(int(a), int(b)) for a, b in dice.integers(0, 8, (int(dice.integers(4, 26)), 2))}
+    found = []
+    for t in range(points):
+        edges ^= {(int(a), int(b)) for a, b in dice.integers(0, 8, (int(dice.integers(0, 4)), 2))}
+        rows = {"e/2": list(edges), "s/1": [(1,)] if dice.random() < 0.8 else [(1,), (int(dice.integers(8)),)]}
+        rows["f/1"] = [(int(x),) for x in dice.integers(0, 8, int(dice.integers(0, 3)))]
+        rows["r/1"] = [(int(x),) for x in dice.integers(0, 8, int(dice.integers(0, 2)))]
+        rows["p/2"] = [(5, 6)] if dice.random() < 0.2 else []
+        found.append((t, rows))
+    return found
+
+
+@pytest.mark.parametrize("rules", RECURSIONS, ids=range(len(RECURSIONS)))
+def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    anew: list[int] = []
+    real = Recursion._anew
+    monkeypatch.setattr(Recursion, "_anew", lambda self, *rest: (anew.append(1), real(self, *rest))[1])
+    for seed in range(2):
+        agree(rules, _graphs(seed, 20), restart=13)
+    # Once at the beginning of each stratum, and after the restart.
+    assert 0 < len(anew) <= 2 * 2 * 2
+
+
+@pytest.mark.parametrize("fault", ["reasons are kept", "what may be derived again is not", "denied instances are kept"])
+def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kept(self: Recursion, lost: dict[str, Any]) -> Any:
+        monkeypatch.setattr(self, "_reasons", [], raising=False)
+        return deleted(self, lost)
+
+    def lost_for_good(self: Recursion, lost: dict[str, Any]) -> Any:
+        suspects, gone = deleted(self, lost)
+        return {name: rows[:0] for name, rows in suspects.items()}, gone
+
+    deleted = Recursion._deleted
+    if fault == "reasons are kept":
+        monkeypatch.setattr(Recursion, "_deleted", kept)
+    elif fault == "denied instances are kept":
+        monkeypatch.setattr(Recursion, "_denied", lambda *_: ())
+    else:
+        monkeypatch.setattr(Recursion, "_deleted", lost_for_good)
+    with pytest.raises(AssertionError):
+        for seed in range(6):
+            agree(RECURSIONS[0], _graphs(seed, 25))
 
 
 # --- by hand ---------------------------------------------------------------------------------------

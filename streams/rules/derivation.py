@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.operators import Bindings, Context, seeded
+from streams.rules.bindings import Bindings, seeded
+from streams.rules.operators import Context
 from streams.rules.predicates import Maintained
 from streams.rules.relations import NONE, one_of_each
 from streams.rules.steps import SIGN, Pattern, Plan
@@ -36,9 +37,7 @@ def examples(context: Context, rule: Maintained, plan: Plan, start: Bindings) ->
     return heads, found.take(example, frozenset(found.columns))
 
 
-def instances(
-    context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool = False
-) -> tuple[list[Ints], Bindings]:
+def instances(context: Context, rule: Maintained, plan: Plan, start: Bindings, once: bool = False) -> tuple[list[Ints], Bindings]:
     """The heads of the instances that a plan finds, and what is bound in them; ``once``: how often each is derived does not
     matter."""
     found = context.run(plan.steps, start, rule.rule, once)

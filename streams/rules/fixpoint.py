@@ -1,8 +1,8 @@
 """Recursive strata: least fixpoints in semi-naive rounds, maintained by deleting and deriving again.
 
-Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals had when it was derived. They held
-before it did, so reasons never run in circles. What loses its reason is deleted, and what had that as a reason; then what can
-still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
+Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals had when it was derived. They
+held before it did, so reasons never run in circles. What loses its reason is deleted, and what had that as a reason; then what
+can still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from shiq.columns.arrays import Ints, is_in
+from streams.rules.bindings import Bindings, seeded
 from streams.rules.derivation import all_heads, examples
-from streams.rules.operators import Bindings, Context, seeded
+from streams.rules.operators import Context
 from streams.rules.predicates import Maintained, Predicate, supported
 from streams.rules.relations import NONE, Flags
 from streams.rules.steps import Pattern
@@ -35,15 +36,16 @@ class Recursion:
 
     def __post_init__(self) -> None:
         for rule in self.rules if self.is_maintained else ():
-            rule.planner = replace(rule.planner, wanted=rule.planner.wanted | {one.trace for _, one in rule.patterns if one.positive})
+            traces = {pattern.trace for _, pattern in rule.patterns if pattern.positive}
+            rule.planner = replace(rule.planner, wanted=rule.planner.wanted | traces)
             rule.head.relation.track("by", np.int64)
             for i, _ in rule.patterns:
                 rule.head.relation.track(("reason", i), np.int64)
 
     @cached_property
     def is_maintained(self) -> bool:
-        """Whether changes are followed: all instances can be counted, each head has one kind of rules, and windows over the stratum's
-        own predicates see the past alone."""
+        """Whether changes are followed: bodies are streaming literals with fixed counts and comparisons, each head has one kind
+        of rules, and windows over the stratum's own predicates see the past alone."""
         return (
             all(rule.incremental and all(pattern.threshold is None for _, pattern in rule.patterns) for rule in self.rules)
             and all(len(predicate.supports) == 1 for predicate in self.heads.values())
@@ -107,9 +109,7 @@ class Recursion:
                     if pattern.positive:
                         self._seeded(context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh)
 
-    def _seeded(
-        self, context: Context, rule: Maintained, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]
-    ) -> None:
+    def _seeded(self, context: Context, rule: Maintained, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]) -> None:
         if len(rows):
             plan = rule.plan(i)
             self._derive(rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)

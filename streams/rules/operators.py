@@ -1,6 +1,5 @@
 """The steps of plans over columns: joins, tests, comparisons, functions, aggregates.
 
-Bindings are columns by variable, equally long; a row is an instance of the body so far, as often as it was derived.
 Source: SPEC 004, section 2 ("Built-ins", "v2").
 """
 
@@ -15,11 +14,12 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
 from streams.rules.aggregates import aggregated
+from streams.rules.bindings import Bindings, both, grouped
 from streams.rules.dictionary import Dictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
-from streams.rules.relations import NONE, TooMany, one_of_each
-from streams.rules.steps import COUNTED, GROUP, SIGN, TRACE, Call, Check, Compare, Group, Join, Pattern, Source, Step, Threshold
+from streams.rules.relations import NONE, TooMany
+from streams.rules.steps import COUNTED, GROUP, Call, Check, Compare, Group, Join, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
@@ -31,28 +31,6 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-@dataclass(frozen=True)
-class Bindings:
-    """``count`` rows over the variables of ``columns``."""
-
-    columns: Mapping[str, Ints]
-    count: int
-
-    def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
-        return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
-
-    def distinct(self) -> Bindings:
-        """Each row once, with one trace of those that it has."""
-        columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
-        example = one_of_each(columns) if columns else np.zeros(1, np.int64)
-        return Bindings({name: column[example] for name, column in self.columns.items()}, len(example))
-
-    def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
-        if flags is None or flags.all():
-            return Bindings({name: column for name, column in self.columns.items() if name in keep}, self.count)
-        return self.take(flags.nonzero()[0], keep)
 
 
 #: Where more rows than these are joined, equal ones are dropped before what follows.
@@ -120,10 +98,9 @@ class Context:
         view = step.pattern.view
         relation = view.relation
         if step.own:
-            m = bindings.columns[COUNTED]
-            return self._measured(step, Bindings(bindings.columns, bindings.count), m)
+            return self._measured(step, bindings, bindings.columns[COUNTED])
         if step.positions:
-            keys = [self._source(source, bindings) for source in step.sources]
+            keys = [bindings.source(source) for source in step.sources]
             which, rows = relation.matches(step.positions, keys, self.left)
             if step.before or not view.is_whole:
                 ok = view.had(rows) if step.before else view.mask()[rows]
@@ -160,7 +137,7 @@ class Context:
     def _check(self, step: Check, bindings: Bindings) -> Bindings:
         pattern = step.pattern
         view = pattern.view
-        rows = view.relation.find([self._source(source, bindings) for source in pattern.arguments])
+        rows = view.relation.find([bindings.source(source) for source in pattern.arguments])
         known = rows >= 0
         if pattern.threshold is not None:
             m = np.where(known, view.counter.counts(rows), 0)
@@ -189,9 +166,6 @@ class Context:
             fits = fits if are is None else fits & are
         return fits if valid is None else fits & valid
 
-    def _source(self, source: Source, bindings: Bindings) -> Ints:
-        return bindings.columns[source] if isinstance(source, str) else np.full(bindings.count, source, np.int64)
-
     # --- terms and comparisons ---------------------------------------------------------------------
 
     def value(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
@@ -206,7 +180,7 @@ class Context:
         for side in (term.left, term.right):
             codes, has = self.value(side, bindings)
             numbers, are = self.dictionary.numbers(codes)
-            valid = _both(valid, _both(has, are))
+            valid = both(valid, both(has, are))
             sides.append(numbers)
         left, right = sides
         if valid is None:
@@ -235,7 +209,7 @@ class Context:
             return Bindings({**bindings.columns, step.gives: right}, bindings.count).where(valid, step.keep)
         left, has = self.value(asked.left, bindings)
         fits = self.compared(left, asked.relation, right)
-        valid = _both(valid, has)
+        valid = both(valid, has)
         fits = ~fits if asked.negated else fits
         return bindings.where(fits if valid is None else fits & valid, step.keep)
 
@@ -277,7 +251,7 @@ class Context:
         for term in terms:
             codes, has = self.value(term, bindings)
             columns.append(codes)
-            valid = _both(valid, has)
+            valid = both(valid, has)
         return columns, valid
 
     # --- aggregates --------------------------------------------------------------------------------
@@ -309,7 +283,7 @@ class Context:
         for relation, term in step.aggregate.guards:
             wanted, has = self.value(term, after)
             fits &= self.compared(result, relation, wanted)
-            valid = _both(valid, has)
+            valid = both(valid, has)
         fits = (~fits if step.aggregate.negated else fits) & has_value[inverse]
         return after.where(fits if valid is None else fits & valid, step.keep)
 
@@ -317,44 +291,3 @@ class Context:
 def too_many(rule: Rule, most: int) -> EvaluationError:
     """What is said where joins explode."""
     return EvaluationError(rule, f"more than {most} rows at one point", "Add a literal that narrows it, or raise --max-atoms.")
-
-
-def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
-    """The distinct rows of columns, and which of them each of ``count`` rows is."""
-    if not columns:
-        return [], np.zeros(count, np.int64)
-    if not count:
-        return list(columns), NONE
-    _, inverse, example = distinct(row_codes(*columns))
-    return [column[example] for column in columns], inverse
-
-
-def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str], gone: int = 0) -> Bindings:
-    """The bindings that rows of a pattern give, of which the first ``gone`` are as they were."""
-    view, relation = pattern.view, pattern.view.relation
-    more: dict[str, Ints] = {}
-    if pattern.trace in keep:
-        more[pattern.trace] = rows
-    if COUNTED in keep:
-        more[COUNTED] = np.concatenate([view.was(rows[:gone]), view.counter.counts(rows[gone:])])
-    if SIGN in keep:
-        more[SIGN] = np.where(np.arange(len(rows)) < gone, -1, 1)
-    place: dict[str, int] = {}
-    fits: Flags | None = None
-    for i, source in enumerate(pattern.arguments):
-        column = relation.columns[i][rows]
-        if isinstance(source, int):
-            fits = _both(fits, column == source)
-        elif source in place:
-            fits = _both(fits, column == relation.columns[place[source]][rows])
-        else:
-            place[source] = i
-    if fits is not None and not fits.all():
-        rows, more = rows[fits], {name: column[fits] for name, column in more.items()}
-    return Bindings({name: relation.columns[i][rows] for name, i in place.items() if name in keep} | more, len(rows))
-
-
-def _both(one: Flags | None, other: Flags | None) -> Flags | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other

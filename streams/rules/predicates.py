@@ -128,8 +128,8 @@ class Maintained:
 
 
 def is_counted(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations can be counted: there are only streaming literals, one of them positive, and comparisons, and no negative
-    literal asks for a count that varies."""
+    """Whether derivations can be counted: there are only streaming literals, one of them positive, and comparisons, and no
+    negative literal asks for a count that varies."""
     patterns = [one for one in body if isinstance(one, Pattern)]
     plain = all(one.positive or one.threshold is None for one in patterns)
     return plain and any(one.positive for one in patterns) and all(isinstance(one, Pattern | Comparison) for one in body)

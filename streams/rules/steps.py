@@ -37,7 +37,7 @@ Source: TypeAlias = int | str
 ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
-#: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, and whether they came (1) or went (-1).
+#: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether they came (1) or went (-1).
 TRACE: Final = "@"
 COUNTED: Final = "@m"
 SIGN: Final = "@sign"

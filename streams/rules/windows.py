@@ -220,8 +220,8 @@ class View:
         new, old = self.test(m, self.counter.observed), mask[changed]
         mask[changed] = new
         if self.counted:
-            old = self.was(changed)
-            self._move(changed[new & (m != old)], changed[(old > 0) & (m != old)])
+            other = m != (before := self.was(changed))
+            self._move(changed[new & other], changed[(before > 0) & other])
         else:
             self._move(changed[new & ~old], changed[old & ~new])
 

@@ -170,6 +170,8 @@ def main(seeds: str, with_clingo: bool, most: int) -> None:
             click.echo(f"--- seed {seed} {case.options} at_most_binds={case.at_most_binds}\n{case.text}{case.events}\n{found}")
             if wrong >= most:
                 break
+        if (seed + 1 - first) % 500 == 0:
+            click.echo(f"{seed + 1 - first:,} programs: {wrong} disagreements; compared: {dict(told)}")
     programs = last - first
     click.echo(f"{programs:,} programs, {time.monotonic() - begun:.0f} s: {wrong} disagreements; compared: {dict(told)}")
     rare = {name: count for name, count in used.items() if count < programs / 10}
