@@ -54,7 +54,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read as `inconsistent`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = cli.main(args=arguments, prog_name="shiq", standalone_mode=False)
+        if "_SHIQ_COMPLETE" in os.environ:  # a shell asks what may stand here
+            cli.main(prog_name="shiq")
+        # Not by click's own main: it makes an exit with 1 of a closed pipe, as of nothing else.
+        with cli.make_context("shiq", list(arguments)) as context:
+            code = cli.invoke(context)
         code = code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         code = stop.exit_code
@@ -68,9 +72,11 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         code = INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # click makes an exit with 1 of a closed pipe
+    except BrokenPipeError:
         _give_up_output()
         code = OPERATIONAL
+    except SystemExit as stop:
+        code = _complain(RuntimeError(f"a part of it ended the process with {stop.code!r}"), OPERATIONAL, arguments)
     except OSError as error:
         if error.errno in NO_ROOM and error.filename is None:
             _give_up_output()

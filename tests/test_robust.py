@@ -13,6 +13,7 @@ import pytest
 
 from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
+from jobs import cli
 from jobs.cli import main
 from jobs.repro import of_disagreement, read, replay
 from jobs.spark.auditing import drawn, examine
@@ -51,6 +52,22 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return int(stop.value.code or 0), printed.out, printed.err
 
     return call
+
+
+def test_whatever_ends_a_command_is_told_and_no_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(code: int) -> Callable[..., None]:
+        def call(*arguments: object) -> None:
+            raise BrokenPipeError(32, "Broken pipe") if code < 0 else SystemExit(code)
+
+        return call
+
+    given_up = list[bool]()
+    monkeypatch.setattr(cli, "_give_up_output", lambda: given_up.append(True))
+    for code, said, quiet in ((1, "ended the process with 1", False), (0, "ended the process with 0", False), (-1, "", True)):
+        monkeypatch.setattr(cli.cli, "invoke", ends(code))
+        ended, _, errors = run("doctor")
+        assert (ended, said in errors, bool(given_up)) == (4, True, quiet)
+        assert quiet == (errors == "")
 
 
 # --- audit ----------------------------------------------------------------------------------------

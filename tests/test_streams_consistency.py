@@ -175,6 +175,21 @@ def test_triples_that_say_nothing_to_us(triple: str, kind: str) -> None:
     assert "undetermined" not in {r["verdict"] for r in allowed.verdicts}
 
 
+@pytest.mark.parametrize(
+    "triple", [f"{T}bob <{T}p> <{T}x> .", f"<{T}bob> {T}p <{T}x> .", f'<{T}bob> <{T}p> "a: b" {T}x .']
+)
+def test_a_name_without_brackets_is_named(triple: str, tmp_path: Path) -> None:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    (leftover,) = check_stream(plan(BOB, 2), [event(1, triple)]).leftovers
+    assert leftover.message.startswith(f"{T}") and "in angle brackets" in leftover.message
+    row = triple.removesuffix(" .").split(" ", 2)
+    pq.write_table(pa.table({name: [term] for name, term in zip("spo", row)} | {"t": [1]}), tmp_path / "e.parquet")
+    (leftover,) = check_stream(plan(BOB, 2), tmp_path / "e.parquet").leftovers
+    assert leftover.message.startswith(f"{T}") and "in angle brackets" in leftover.message
+
+
 def test_an_id_twice_and_an_event_twice() -> None:
     stream = [event(1, isa("bob", "Student"), id="a"), event(1, isa("bob", "Publication"), id="a"), STREAM[0], STREAM[0]]
     result = check_stream(plan(BOB, 2), stream)
@@ -330,6 +345,26 @@ def test_the_python_interface(onto: str, tmp_path: Path) -> None:
     assert [(row["from"], row["to"]) for row in r.spans] == [(4, 7)]
     assert (len(r.verdicts), r.verdict, r.leftovers) == (3, Verdict.INCONSISTENT, ())
     assert set(r.statistics["seconds"]) >= {"reading", "deciding", "writing"}
+
+
+def test_what_is_read_is_not_written_over(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: tmp_path / name for name in ("e.jsonl", "static.nt", "rates.json")}
+    for file in files.values():
+        file.write_text("{}" if file.suffix == ".json" else "")
+    (tmp_path / "link.ofn").symlink_to(onto)
+    (tmp_path / "hard.nt").hardlink_to(files["static.nt"])
+    (tmp_path / "folder").mkdir()
+    common = ["consistency", "--tbox", onto, "--window", "2", "--source", str(files["e.jsonl"]), "-q"]
+    common += ["--static", str(files["static.nt"]), "--source", str(tmp_path / "folder"), "--rates", str(files["rates.json"])]
+    kept = {file: Path(file).read_bytes() for file in (onto, *files.values())}
+    for option in ("--out", "--verdicts", "--rejects", "--accepted", "--quarantine", "--json", "--checkpoint"):
+        for target in (*kept, tmp_path / "link.ofn", tmp_path / "hard.nt", tmp_path / "folder" / "deep" / "rows.jsonl"):
+            assert ran(*common, option, str(target)) == 2
+            assert "is read there" in capsys.readouterr().err
+    assert ran("plan", "--tbox", onto, "--json", onto) == 2
+    assert ran(*common, "--out", str(tmp_path / "x"), "--json", str(tmp_path / "x")) == 2
+    assert {file: Path(file).read_bytes() for file in kept} == kept
+    assert ran(*common, "--out", str(tmp_path / "rows.jsonl"), "--rejects", "/dev/null", "--verdicts", "/dev/null") == 0
 
 
 # --- more faults -----------------------------------------------------------------------------------

@@ -259,7 +259,8 @@ def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable
         for quad in list(ox.parse(line, format=format)):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
-        rejects.add(message_of(error), number, line.decode("utf-8", "backslashreplace"))
+        text = line.decode("utf-8", "backslashreplace")
+        rejects.add(_bare_name(text) or message_of(error), number, text)
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
 
@@ -270,6 +271,16 @@ def not_utf8(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte 0x{line[error.start]:02X} at column {error.start + 1}"
     return ""
+
+
+_WRITTEN_TERM = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|<[^>]*>')
+_BARE_NAME = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9+.\-]*:\S+)")
+
+
+def _bare_name(line: str) -> str:
+    """What is wrong with a name that stands by itself; "" where none does."""
+    found = _BARE_NAME.search(_WRITTEN_TERM.sub(" ", line))
+    return f"{found[1][:80]} is no term of N-Triples: a name stands whole and in angle brackets, as <urn:t#a>" if found else ""
 
 
 _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)

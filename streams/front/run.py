@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from jobs.files import is_device
 from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
 from streams.front.input import Input
+from streams.front.places import keep_apart
 from streams.front.record import Record
 from streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from streams.front.sources import Source
@@ -132,7 +132,9 @@ def started(
     ``status``: who is told how it goes. Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
-    _check_places([source.name for source in sources], wanted)
+    keep_apart(
+        [("--source", source.name) for source in sources], [(f"--{name}", target) for name, target in wanted.items()]
+    )
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
@@ -147,21 +149,6 @@ def started(
         status = status or Status()
         stack.callback(status.end)
         yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
-
-
-def _check_places(sources: Sequence[str], targets: Mapping[str, str]) -> None:
-    """No output may be in the place of a source, or of another output: it would be lost, or read as what was to be judged."""
-    read, taken = {_place(name) for name in sources}, dict[Any, str]()
-    for name, target in targets.items():
-        place = _place(target)
-        if isinstance(place, Path) and (place in read or (place.parent in read and not place.name.startswith((".", "_")))):
-            raise UsageError(f"--{name} {target}: the source is there", "Name a file elsewhere.")
-        if target != "-" and not is_device(Path(target)) and taken.setdefault(place, name) != name:
-            raise UsageError(f"--{name} and --{taken[place]} are both {target}", "Give each a file of its own.")
-
-
-def _place(name: str) -> Path | str:
-    return name if name == "-" or "://" in name else Path(name).resolve()
 
 
 def _check_kept(targets: Mapping[str, str]) -> None:

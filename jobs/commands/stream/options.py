@@ -21,6 +21,7 @@ from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from streams.front.arrivals import Arrivals
 from streams.front.event import UNITS
 from streams.front.lateness import Clock
+from streams.front.places import keep_apart
 from streams.front.rejects import Rejects
 from streams.front.run import Run, started
 from streams.front.sources import Source, open_source
@@ -95,6 +96,7 @@ def feeding(
 
         @wraps(command)
         def call(**given: Any) -> Any:
+            _keep_files_apart()
             return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
 
         found: F = _with_options(call, _feed_options(formats, unit, required))
@@ -161,8 +163,35 @@ _ANSWERS: tuple[Callable[[Any], Any], ...] = (
 
 def answering(command: F) -> F:
     """The options --allow, --json, -q, -v of a command that reads no stream."""
-    found: F = _with_options(command, _ANSWERS)
+
+    @wraps(command)
+    def call(**given: Any) -> Any:
+        _keep_files_apart()
+        return command(**given)
+
+    found: F = _with_options(call, _ANSWERS)
     return found
+
+
+#: The parameters of stream commands that name what is written; what else names a file or folder is read.
+_WRITTEN = frozenset(
+    ("out", "rejected", "json_file", "verdicts", "accepted", "quarantine", "checkpoint", "entries", "entailments", "exported")
+) | {"folder", "graph"}
+
+
+def _keep_files_apart() -> None:
+    """Raises: UsageError where the command that is called would write over what it reads."""
+    context = click.get_current_context()
+    read, written = list[tuple[str, str]](), list[tuple[str, str]]()
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if not isinstance(parameter.type, click.types.StringParamType):
+            continue
+        for name in value if isinstance(value, tuple) else (value,):
+            if isinstance(name, str) and name and (parameter.name in _WRITTEN or "://" in name or Path(name).exists()):
+                option = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
+                (written if parameter.name in _WRITTEN else read).append((option, name))
+    keep_apart(read, written)
 
 
 tbox_option = click.option("--tbox", "-t", multiple=True, help="Ontology file; repeatable.")
@@ -182,7 +211,7 @@ def _cut(context: click.Context, parameter: click.Parameter, value: str) -> str 
         raise click.BadParameter(f"{value!r} is none of auto, none, and numbers such as 1,2.", context, parameter) from None
 
 
-def _rates(context: click.Context, parameter: click.Parameter, file: str | None) -> dict[str, float] | None:
+def _rates(file: str | None) -> dict[str, float] | None:
     if file is None:
         return None
     try:
@@ -194,8 +223,13 @@ def _rates(context: click.Context, parameter: click.Parameter, file: str | None)
 
 def watching(command: F) -> F:
     """The options of `streams.consistency.plan`."""
+
+    @wraps(command)
+    def call(rates: str | None, **given: Any) -> Any:
+        return command(rates=_rates(rates), **given)
+
     found: F = _with_options(
-        command,
+        call,
         (
             tbox_option,
             click.option("--strategy", type=Nearest(list(STRATEGIES)), default="mask", show_default=True),
@@ -208,7 +242,7 @@ def watching(command: F) -> F:
                 help="For ltm: after which groups bolts end; none: one bolt; auto: what costs least.",
             ),
             click.option("--grouping", type=Nearest(list(GROUPINGS)), default="printed", show_default=True),
-            click.option("--rates", callback=_rates, metavar="FILE", help="Events a unit by IRI, as JSON; else all alike."),
+            click.option("--rates", metavar="FILE", help="Events a unit by IRI, as JSON; else all alike."),
             click.option(
                 "--assume", type=Nearest(list(ASSUMPTIONS)), multiple=True, help="What the ontology does not say; repeatable."
             ),
