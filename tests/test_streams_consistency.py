@@ -175,9 +175,7 @@ def test_triples_that_say_nothing_to_us(triple: str, kind: str) -> None:
     assert "undetermined" not in {r["verdict"] for r in allowed.verdicts}
 
 
-@pytest.mark.parametrize(
-    "triple", [f"{T}bob <{T}p> <{T}x> .", f"<{T}bob> {T}p <{T}x> .", f'<{T}bob> <{T}p> "a: b" {T}x .']
-)
+@pytest.mark.parametrize("triple", [f"{T}bob <{T}p> <{T}x> .", f"<{T}bob> {T}p <{T}x> .", f'<{T}bob> <{T}p> "a: b" {T}x .'])
 def test_a_name_without_brackets_is_named(triple: str, tmp_path: Path) -> None:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]

@@ -58,8 +58,11 @@ class Names:
 
     def all(self, names: Iterable[str]) -> list[int]:
         """The number of each of ``names``."""
-        known = self.numbers
-        return [self.number(name) if (found := known.get(name)) is None else found for name in names]
+        wanted = list(names)
+        new = [name for name in dict.fromkeys(wanted) if name not in self.numbers]
+        self.numbers.update(zip(new, range(len(self.names), len(self.names) + len(new))))
+        self.names += new
+        return list(map(self.numbers.__getitem__, wanted))
 
     def keep(self, numbers: Ints) -> dict[int, int]:
         """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""

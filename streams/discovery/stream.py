@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -90,7 +90,7 @@ class Discovery:
 
     def _parse(self, data: bytes, unit: str) -> Event:
         event = parse_event(data, unit)
-        return replace(event, t=event.t // self.step)
+        return event._replace(t=event.t // self.step)
 
     # --- records in -------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Discovery:
         begun = perf_counter()
         points = self.arrivals.points
         if record.event is not None and self.step > 1:
-            record = replace(record, event=replace(record.event, t=record.event.t // self.step))
+            record = record._replace(event=record.event._replace(t=record.event.t // self.step))
         event = self.arrivals.accept(record)
         if event is None:
             return False

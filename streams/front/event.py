@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 #: Microseconds of each unit of time.
 UNITS: Final[Mapping[str, int]] = {"msec": 1_000, "sec": 1_000_000, "min": 60_000_000, "hrs": 3_600_000_000}
@@ -29,8 +28,7 @@ class EventError(ValueError):
     """Why a record is no event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``: the sender's name for it."""
 
     t: int
@@ -42,7 +40,10 @@ class Event:
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
     """The event that a line of JSON holds. Raises: EventError."""
     try:
-        found = _JSON.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        whole = (text if isinstance(text, str) else text.decode()).removeprefix("\ufeff").strip(" \t\r\n")
+        found, end = _JSON.raw_decode(whole)
+        if end < len(whole):
+            raise EventError(f"no JSON: extra data: {whole[end:][:80]}")
     except (ValueError, RecursionError) as error:
         raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -55,6 +56,8 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
 def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
     """The time of an event, in units. Raises: EventError for one that has none, or none that is a time."""
     t = members.get("t")
+    if type(t) is int and 0 <= t < END_OF_TIME:
+        return t
     if t is None:
         raise EventError('an event has a time: "t"')
     if isinstance(t, datetime):
@@ -78,9 +81,9 @@ def _units(text: str, unit: str) -> int:
 
 
 def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = members.get(name)
-    if found is None and name not in members:
+    if name not in members:
         return ()
+    found = members[name]
     if not isinstance(found, list) or not set(map(type, found)) <= {str}:
         raise EventError(f'"{name}" is a list of texts')
     return tuple(found)

@@ -13,8 +13,8 @@ from shiq.errors import UsageError
 def keep_apart(read: Iterable[tuple[str, str]], written: Iterable[tuple[str, str]]) -> None:
     """``read``, ``written``: names of options, each with a file, a folder or an address.
 
-    Raises: UsageError for an output in the place of an input or in its folder (it would be lost, or read as what is to be judged),
-    and for two outputs in one place.
+    Raises: UsageError for an output in the place of an input (it would be lost) or in its folder (it would be read as what is to
+    be judged), and for two outputs in one place.
     """
     sources, taken = [(option, _place(name)) for option, name in read], dict[Path | str, str]()
     for option, name in written:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from streams.front.event import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic the offset. ``event``: where the
     source is a table, what the row says; ``problem``: why the bytes cannot be a whole record."""
 

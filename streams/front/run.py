@@ -7,12 +7,13 @@ is lost. The end of an input is behind the last checkpoint too, so that a run ma
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
@@ -23,6 +24,8 @@ from streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from streams.front.sources import Source
 from streams.front.status import Status
 
+#: Records that wait are many and hold no cycles: the collector would look at them again and again.
+_COLLECTING: Final = 50_000
 #: What a system says at the end.
 R_co = TypeVar("R_co", covariant=True)
 
@@ -91,8 +94,9 @@ class Run:
         ``follow`` Ctrl-C is the end of the input."""
         if self.saved is not None:
             system.restore(self.saved.state)
-        pace, changed = Pace(), False
+        pace, changed, thresholds = Pace(), False, gc.get_threshold()
         looks = self.checkpoint is not None or follow
+        gc.set_threshold(_COLLECTING, *thresholds[1:])
         try:
             for record in self.input.read(follow, time):
                 went = record is not None and system.take(record)
@@ -106,6 +110,8 @@ class Run:
         except KeyboardInterrupt:
             if not follow:
                 raise
+        finally:
+            gc.set_threshold(*thresholds)
         self._save(system)
         result = system.finish()
         self.outputs.flush()
@@ -132,9 +138,7 @@ def started(
     ``status``: who is told how it goes. Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
-    keep_apart(
-        [("--source", source.name) for source in sources], [(f"--{name}", target) for name, target in wanted.items()]
-    )
+    keep_apart([("--source", source.name) for source in sources], [(f"--{name}", target) for name, target in wanted.items()])
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
