@@ -259,8 +259,8 @@ def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable
         for quad in list(ox.parse(line, format=format)):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
-        text = line.decode("utf-8", "backslashreplace")
-        rejects.add(_bare_name(text) or message_of(error), number, text)
+        shown = line.decode("utf-8", "backslashreplace")
+        rejects.add(_bare_name(shown) or message_of(error), number, shown)
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
 

@@ -21,8 +21,8 @@ def keep_apart(read: Iterable[tuple[str, str]], written: Iterable[tuple[str, str
         place = _place(name)
         if name == "-" or (isinstance(place, Path) and is_device(place)):
             continue
-        for source, other in sources if isinstance(place, Path) else ():
-            if isinstance(other, Path) and (_is_same(place, other) or (other in place.parents and other.is_dir())):
+        for source, other in sources:
+            if _is_within(place, other):
                 raise UsageError(f"{option} {name}: {source} is read there", "Name a file elsewhere.")
         if place in taken:
             raise UsageError(f"{option} and {taken[place]} are both {name}", "Give each a file of its own.")
@@ -33,7 +33,11 @@ def _place(name: str) -> Path | str:
     return name if name == "-" or "://" in name else Path(name).resolve()
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_within(one: Path | str, other: Path | str) -> bool:
+    """Whether they are the same file or folder, or ``one`` lies in the folder ``other``."""
+    if not isinstance(one, Path) or not isinstance(other, Path):
+        return False
     with suppress(OSError):  # where one of them is not there
-        return one.samefile(other)
-    return one == other
+        if one.samefile(other):
+            return True
+    return one == other or (other in one.parents and other.is_dir())
