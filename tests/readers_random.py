@@ -23,8 +23,7 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.terms import numbered_labels
-from shiq.rdf.triples import BLANK, Rejects, Triples
+from shiq.rdf.triples import BLANK, Rejects, Triples, numbered_labels
 from shiq.rdf.turtle import read_turtle
 from shiq.rdf.xml import read_xml
 from shiq.sources import FileSource, source_of

@@ -12,8 +12,8 @@ import pytest
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal, Signature
 from shiq.rdf import lines, read_assertions
-from shiq.rdf.terms import numbered_labels, quad_adder, written_labels
-from shiq.rdf.triples import Rejects, Triples
+from shiq.rdf.terms import quad_adder
+from shiq.rdf.triples import Rejects, Triples, numbered_labels, written_labels
 from tests.rdf_helpers import kinds, write
 
 KNOWN = Signature(frozenset({"urn:C"}), frozenset({"urn:p"}), frozenset({"urn:d"}))

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import shiq
 
+from jobs.commands.running import Request, completed
 from jobs.pages import escaped
-from jobs.reports.asked import Request, completed
 from jobs.reports.html import page
 from jobs.reports.junit import junit
 from jobs.reports.markdown import markdown

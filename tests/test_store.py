@@ -29,7 +29,7 @@ from jobs.store.schema import ALWAYS, ROW_GROUP
 from jobs.store.upkeep import build as building
 from jobs.store.upkeep import certify, commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
-from shiq.columns.hashes import term_hash
+from shiq.columns.rows import term_hash
 from shiq.errors import StoreError
 from shiq.model import (
     XSD,

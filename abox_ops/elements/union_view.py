@@ -13,8 +13,7 @@ from abox_ops.labels.numbered import Bools
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, array_table, contained, positions, unique
-from shiq.columns.hashes import literal_hash
-from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, mentioned, positions_of
+from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, literal_hash, mentioned, positions_of
 from shiq.columns.strings import are_strings
 
 V = TypeVar("V")

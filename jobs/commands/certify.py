@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from jobs.commands.options import common, engine_option, explain_option, jar_option, master_option
-from jobs.commands.running import run_check
-from jobs.reports.asked import Request
+from jobs.commands.running import Request, run_check
 
 
 @click.command()

@@ -17,8 +17,7 @@ from jobs.commands.options import (
     master_option,
     snapshot_option,
 )
-from jobs.commands.running import run_check
-from jobs.reports.asked import Request
+from jobs.commands.running import Request, run_check
 
 
 @click.command(epilog=KINDS_LISTED)

@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
-from jobs.commands.running import answering, level
+from jobs.commands.running import Request, answering, level
 from jobs.gate import ASIDES, IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
 from jobs.gate import gate as run
 from jobs.known import read_known
 from jobs.progress import ProgressLine
-from jobs.reports.asked import Request
 from jobs.text.gates import gated_text
 
 

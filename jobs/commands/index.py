@@ -9,8 +9,7 @@ import click
 
 from jobs.checking.options import BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, master_option
-from jobs.commands.running import run_check
-from jobs.reports.asked import Request
+from jobs.commands.running import Request, run_check
 
 
 @click.command()

@@ -11,7 +11,7 @@ from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.columns import Calculus
 from shiq.columns.arrays import Ints
-from shiq.columns.hashes import term_hash
+from shiq.columns.rows import term_hash
 
 
 def element_names(graph: Graph, whole: UnionView) -> Ints:

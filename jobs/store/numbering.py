@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints, arrow_texts, distinct, numpy_ints
-from shiq.columns.hashes import literal_text, term_hash
+from shiq.columns.rows import literal_text, term_hash
 from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.

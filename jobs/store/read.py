@@ -22,8 +22,7 @@ from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
-from shiq.columns.hashes import term_hash
-from shiq.columns.rows import DIFFERENT, SAME
+from shiq.columns.rows import DIFFERENT, SAME, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict

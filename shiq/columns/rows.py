@@ -1,15 +1,17 @@
-"""The rows that an ABox has in each table of assertions, and the numbers of class and property names there."""
+"""The rows that an ABox has in each table of assertions, the numbers of class and property names there, and the
+hashes by which terms and literals are ordered and looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.columns.arrays import Columns, Ints
-from shiq.model import Assertion
+from shiq.model import Assertion, Literal
 
 #: Kinds of pairs; + 1 where the node was named second.
 SAME, DIFFERENT = 0, 2
@@ -97,3 +99,19 @@ class Names:
 
     def copy(self) -> Names:
         return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())
+
+
+def term_hash(terms: Iterable[str]) -> Ints:
+    """The first 64 bits of the BLAKE2b digest of each term, as signed little-endian integers."""
+    blake2b = hashlib.blake2b
+    return np.frombuffer(b"".join([blake2b(term.encode(), digest_size=8).digest() for term in terms]), "<i8").astype(np.int64)
+
+
+def literal_hash(literals: Iterable[Literal]) -> Ints:
+    """`term_hash` of the `literal_text` of each."""
+    return term_hash(map(literal_text, literals))
+
+
+def literal_text(literal: Literal) -> str:
+    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered and hashed by."""
+    return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"

@@ -17,8 +17,8 @@ from shiq.errors import InputError
 from shiq.model import RDF, Literal
 from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, prepared, restored
 from shiq.rdf.lines import message_of
-from shiq.rdf.terms import Labels, RefusedTermError, literal_of
-from shiq.rdf.triples import Rejects, Term, Triples
+from shiq.rdf.terms import RefusedTermError, literal_of
+from shiq.rdf.triples import Labels, Rejects, Term, Triples
 from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000

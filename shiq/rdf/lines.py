@@ -15,8 +15,8 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.terms import RefusedTermError, quad_adder, written_labels
-from shiq.rdf.triples import IRI, Rejects, Triples
+from shiq.rdf.terms import RefusedTermError, quad_adder
+from shiq.rdf.triples import IRI, Rejects, Triples, written_labels
 
 BLOCK_BYTES = 1 << 16  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26

@@ -23,8 +23,7 @@ from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import bare, document_iris
-from shiq.rdf.terms import numbered_labels, written_labels
-from shiq.rdf.triples import Rejects, Triples, column, triple_text
+from shiq.rdf.triples import Rejects, Triples, column, numbered_labels, triple_text, written_labels
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
 from shiq.reading import Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of

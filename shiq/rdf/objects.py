@@ -9,8 +9,8 @@ from typing import Any
 import pyoxigraph as ox
 
 from shiq.model import OWL, RDF, XSD, Literal
-from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
-from shiq.rdf.triples import Rejects, Triples
+from shiq.rdf.terms import RefusedTermError, quad_adder
+from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, local_name
 from shiq.verdict import Leftover
 

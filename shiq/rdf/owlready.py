@@ -19,8 +19,8 @@ from urllib.parse import unquote
 from shiq.errors import InputError
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.objects import RDFLIB_REWRITES, checked_iri, checked_literal
-from shiq.rdf.terms import Labels, RefusedTermError
-from shiq.rdf.triples import Rejects, Term, Triples, triple_text
+from shiq.rdf.terms import RefusedTermError
+from shiq.rdf.triples import Labels, Rejects, Term, Triples, triple_text
 from shiq.rdf.vocabulary import ANNOTATIONS, IMPORTS, ONTOLOGY, TYPE, local_name
 from shiq.verdict import Leftover
 

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import TypeAlias
 
 import pyoxigraph as ox
 
 from shiq.model import Literal
-from shiq.rdf.triples import Triples
-
-_MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
-
-
-#: Names the blank nodes of one source.
-Labels: TypeAlias = Callable[[str], str]
-
-
-def written_labels(scope: str) -> Labels:
-    """For sources in which every blank node has a label."""
-    return lambda label: f"_:{scope}.{label}"
-
-
-def numbered_labels(scope: str) -> Labels:
-    """For parsers that give unlabelled nodes a random label of 128 bits: these are numbered in the order met, so that the same
-    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two never meet."""
-    numbers: dict[str, str] = {}
-
-    def name(label: str) -> str:
-        if _MADE_BY_PARSER.fullmatch(label):
-            return numbers.setdefault(label, f"_:{scope}..{len(numbers)}")
-        return f"_:{scope}.{label}"
-
-    return name
-
+from shiq.rdf.triples import Labels, Triples
 
 _NESTED = "a triple inside a triple: RDF 1.2 (RDF-star) is not supported"
 

@@ -6,9 +6,10 @@ whole. Blank nodes are scoped by source: ``_:scope.label``. Lines and passages t
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -202,3 +203,28 @@ class Rejects:
 
 def column(values: array[int]) -> npt.NDArray[Any]:
     return np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32) if values else np.zeros(0, np.int32)
+
+
+_MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
+
+
+#: Names the blank nodes of one source.
+Labels: TypeAlias = Callable[[str], str]
+
+
+def written_labels(scope: str) -> Labels:
+    """For sources in which every blank node has a label."""
+    return lambda label: f"_:{scope}.{label}"
+
+
+def numbered_labels(scope: str) -> Labels:
+    """For parsers that give unlabelled nodes a random label of 128 bits: these are numbered in the order met, so that the same
+    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two never meet."""
+    numbers: dict[str, str] = {}
+
+    def name(label: str) -> str:
+        if _MADE_BY_PARSER.fullmatch(label):
+            return numbers.setdefault(label, f"_:{scope}..{len(numbers)}")
+        return f"_:{scope}.{label}"
+
+    return name

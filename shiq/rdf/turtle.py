@@ -17,8 +17,8 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.rdf.lines import LONGEST_LINE, message_of, not_utf8
-from shiq.rdf.terms import Labels, RefusedTermError, quad_adder
-from shiq.rdf.triples import Rejects, Triples
+from shiq.rdf.terms import RefusedTermError, quad_adder
+from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000

@@ -14,8 +14,7 @@ from xml.parsers import expat
 
 from shiq.errors import InputError
 from shiq.model import OWL, RDF
-from shiq.rdf.terms import Labels
-from shiq.rdf.triples import Rejects, Triples
+from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.xml_grammar import Grammar
 from shiq.rdf.xml_names import SEPARATOR, RefusedXmlError, name_of
 from shiq.sources import FileSource

@@ -16,8 +16,7 @@ import pyoxigraph as ox
 
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.iris import resolve
-from shiq.rdf.terms import Labels
-from shiq.rdf.triples import Term, Triples
+from shiq.rdf.triples import Labels, Term, Triples
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 from shiq.rdf.xml_literal import XmlLiteral
 from shiq.rdf.xml_names import XML, RefusedXmlError, attribute_of, is_ncname, name_of, node_type, property_of

@@ -24,7 +24,7 @@ from jobs.spark.building.reading import Read
 from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
 from shiq.columns.arrays import Columns, Ints, unique
-from shiq.columns.hashes import term_hash
+from shiq.columns.rows import term_hash
 
 #: So many ties (from both ends) are left to one task.
 FINISH = 1 << 22

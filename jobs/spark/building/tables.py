@@ -20,7 +20,7 @@ from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, row_codes
-from shiq.columns.hashes import term_hash
+from shiq.columns.rows import term_hash
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
 HASHES = 1 << 64

@@ -53,7 +53,7 @@ from jobs.store.write import aside_document, issued, succeed, unchanged, write_d
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.columns.arrays import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
-from shiq.columns.hashes import literal_hash, term_hash
+from shiq.columns.rows import literal_hash, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import encode
 from shiq.ntriples import assertion_lines

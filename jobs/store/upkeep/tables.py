@@ -17,8 +17,7 @@ from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox
 from shiq.columns.arrays import Column, Columns, Ints, Table, arrow_texts
-from shiq.columns.hashes import literal_hash, term_hash
-from shiq.columns.rows import NODES, mentioned
+from shiq.columns.rows import NODES, literal_hash, mentioned, term_hash
 from shiq.model_json import encode
 
 
