@@ -47,7 +47,7 @@ def test_what_own_decides_starts_nothing_else() -> None:
     def factory() -> Oracle:
         raise AssertionError("not needed")
 
-    auto = AutoReasoner(own, factory)
+    auto = AutoReasoner(lambda: own, factory)
     assert auto.decide(TBOX, MODULES) == [CONSISTENT] * 4
     assert auto.decide(TBOX, []) == []
     auto.close()
@@ -63,7 +63,7 @@ def test_the_rest_goes_to_hermit_and_keeps_its_place() -> None:
         made.append(hermit)
         return hermit
 
-    auto = AutoReasoner(own, factory)
+    auto = AutoReasoner(lambda: own, factory)
     answers = auto.decide(TBOX, MODULES, timeout=10.0)
     assert answers[:3] == [CONSISTENT, INCONSISTENT, INCONSISTENT]
     assert answers[3] == Answer(Verdict.UNDETERMINED, "own cannot; hermit cannot")
@@ -81,7 +81,7 @@ def test_what_rests_on_opaque_data_is_asked_about_nowhere_else() -> None:
     modules = [Module((i,), (0,)) for i in range(100)]
     own = Oracle("own", {i: other if i >= 90 else opaque for i in range(100)})
     hermit = Oracle("hermit", {})
-    answers = AutoReasoner(own, lambda: hermit).decide(TBOX, modules)
+    answers = AutoReasoner(lambda: own, lambda: hermit).decide(TBOX, modules)
     assert hermit.asked == [[*range(90, 100)]]
     assert answers[:90] == [opaque] * 90, "own's answer stands: undetermined"
 
@@ -90,7 +90,7 @@ def test_without_java_the_modules_stay_undetermined_with_both_reasons() -> None:
     def factory() -> Oracle:
         raise ReasonerError("no Java runtime was found", "Install one.")
 
-    answers = AutoReasoner(Oracle("own", {0: CONSISTENT}), factory).decide(TBOX, MODULES[:2])
+    answers = AutoReasoner(lambda: Oracle("own", {0: CONSISTENT}), factory).decide(TBOX, MODULES[:2])
     assert answers[0] == CONSISTENT
     assert answers[1] == Answer(Verdict.UNDETERMINED, "own cannot; hermit: no Java runtime was found Install one.")
 

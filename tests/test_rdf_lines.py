@@ -12,7 +12,7 @@ import pytest
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal, Signature
 from shiq.rdf import lines, read_assertions
-from shiq.rdf.terms import quad_adder
+from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, written_labels
 from tests.rdf_helpers import kinds, write
 
@@ -159,7 +159,7 @@ def test_differential_plain_lines_and_parser_agree(quads: bool) -> None:
         try:
             for quad in list(ox.parse(line.encode(), format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)):
                 add(quad, 2)
-        except (SyntaxError, lines.RefusedTermError):
+        except (SyntaxError, RefusedTermError):
             refused = True
         expected = [
             (*(theirs.terms[c[i]] for c in (theirs.subject, theirs.predicate, theirs.object)), *[theirs.graph_of(i)] * quads)

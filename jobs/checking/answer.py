@@ -12,7 +12,6 @@ from abox_ops.modules.named import NamedModules
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
-from shiq.deadline import TimeIsOver, until
 from shiq.errors import UsageError
 from shiq.model import Assertion
 from shiq.reading import Place, Places, nowhere
@@ -128,9 +127,13 @@ def time_over(options: Options, doing: str) -> str:
 def in_time(options: Options, clock: Clock, check: Callable[[], Result], leftovers: tuple[Leftover, ...] = ()) -> Result:
     """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it takes longer, the result that
     is certain by then, or one that says what was under way, with ``leftovers``."""
-    is_unbounded = options.timeout is None or options.engine in ELSEWHERE
+    if options.timeout is None or options.engine in ELSEWHERE:
+        return check()
+    # Loaded where there is a limit.
+    from shiq.deadline import TimeIsOver, until
+
     try:
-        with until(None if is_unbounded else clock.begun + (options.timeout or 0.0)):
+        with until(clock.begun + options.timeout):
             return check()
     except TimeIsOver:
         return out_of_time(options, clock, leftovers)

@@ -23,11 +23,11 @@ from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
 from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
-from shiq.aside import Aside, told_aside
 from shiq.result import Result
 
 if TYPE_CHECKING:
     from jobs.checking.certifying import Repair
+    from shiq.aside import (Aside)
 
 
 @takes_settings
@@ -102,6 +102,8 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
 
     options = Options(**settings_of(settings))
     keeper, path = load(STORE), Path(store)
+    from shiq.aside import told_aside
+
     with OpenedDecider(options) as asked:
         clock = Clock()
         with keeper.open_store(path) as opened:

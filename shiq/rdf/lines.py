@@ -15,7 +15,6 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import IRI, Rejects, Triples, written_labels
 
 BLOCK_BYTES = 1 << 16  # larger blocks were slower: they leave the processor's cache
@@ -68,8 +67,6 @@ def read_lines(
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
     terms = _Terms(triples, scope)
-    add_quad = quad_adder(triples, written_labels(scope))
-    format = ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES
     splits = (terms.of_quads, terms.of_triples) if quads else (terms.of_triples,)
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
@@ -85,7 +82,7 @@ def read_lines(
                 if one is not None:
                     _add(triples, one, (at,))
                 else:
-                    _read_odd(line, at, format, add_quad, rejects)
+                    _read_odd(line, at, quads, triples, scope, rejects)
         number += count
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
@@ -246,7 +243,7 @@ class _Terms:
         return self._triples.id(Literal(text, known, ""))
 
 
-def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
+def _read_odd(line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects) -> None:
     text = line.strip(b" \t\r")
     # A bare \r ends a line, and so a comment, too.
     if not text or (text.startswith(b"#") and b"\r" not in text):
@@ -255,8 +252,12 @@ def _read_odd(line: bytes, number: int, format: ox.RdfFormat, add_quad: Callable
         rejects.add(message, number, line.decode("utf-8", "backslashreplace"))
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
         return
+    # Loaded where a line is not plain: most files have none.
+    from shiq.rdf.terms import RefusedTermError, quad_adder
+
+    add_quad = quad_adder(triples, written_labels(scope))
     try:
-        for quad in list(ox.parse(line, format=format)):
+        for quad in list(ox.parse(line, format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         shown = line.decode("utf-8", "backslashreplace")

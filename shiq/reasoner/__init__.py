@@ -36,7 +36,7 @@ def _hermit(heap: str, timeout: float | None) -> Reasoner:
 def _auto(heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.auto import AutoReasoner
 
-    return AutoReasoner(_own(heap, timeout), lambda: _hermit(heap, timeout))
+    return AutoReasoner(lambda: _own(heap, timeout), lambda: _hermit(heap, timeout))
 
 
 def _external(name: str, heap: str, timeout: float | None) -> Reasoner:

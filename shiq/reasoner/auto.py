@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
@@ -13,19 +14,22 @@ from shiq.verdict import Verdict
 
 
 class AutoReasoner:
-    """``own`` decides; what it cannot decide goes to the reasoner that ``hermit_factory`` makes when it is first needed.
+    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is made when it is first needed.
 
     Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both reasons. What rests on opaque
     data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between them what it leaves open
     (THEORY, "Deciding a shape without a JVM": data).
     """
 
-    def __init__(self, own: Reasoner, hermit_factory: Callable[[], Reasoner]) -> None:
+    def __init__(self, own: Callable[[], Reasoner], hermit: Callable[[], Reasoner]) -> None:
         self.name = "auto"
-        self._own = own
-        self._factory = hermit_factory
+        self._factories = own, hermit
         self._hermit: Reasoner | None = None
         self.by: Sequence[str] = ()
+
+    @cached_property
+    def _own(self) -> Reasoner:
+        return self._factories[0]()
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -51,14 +55,15 @@ class AutoReasoner:
         return self._hermit.sent if self._hermit is not None and offers(self._hermit, Sending) else SentQuestions()
 
     def close(self) -> None:
-        self._own.close()
+        if "_own" in vars(self):
+            self._own.close()
         if self._hermit is not None:
             self._hermit.close()
 
     def _second_opinions(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None) -> list[Answer]:
         try:
             if self._hermit is None:
-                self._hermit = self._factory()
+                self._hermit = self._factories[1]()
             return self._hermit.decide(tbox, modules, timeout)
         except ReasonerError as error:
             return [Answer(Verdict.UNDETERMINED, f"hermit: {' '.join(str(error).split())}")] * len(modules)
