@@ -23,10 +23,9 @@ from shiq.model import Axiom, Class, SubClassOf, TBox
 from shiq.roles import role_box
 from simplify.clauses import clausal_tbox, datatype_origins
 from simplify.desugar import desugar
-from simplify.inclusion import Context, Inclusion, is_reserved
+from simplify.inclusion import Context, Inclusion, is_reserved, role_origins
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
-from simplify.role_origins import role_origins
 from simplify.transitivity import eliminate_transitivity
 from simplify.vocabulary import class_names
 

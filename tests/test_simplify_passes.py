@@ -18,11 +18,10 @@ from shiq.roles import role_box
 from simplify.clauses import clausal_tbox
 from simplify.describe import axiom_text, clause_text, shortener
 from simplify.desugar import desugar
-from simplify.inclusion import PREFIX, Context, Inclusion
+from simplify.inclusion import PREFIX, Context, Inclusion, role_origins
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
 from simplify.restrictions import name_restrictions
-from simplify.role_origins import role_origins
 from simplify.transitivity import eliminate_transitivity
 
 PASSES = Path(__file__).resolve().parent.parent / "data" / "passes"

@@ -27,7 +27,7 @@ from shiq.result import Result
 
 if TYPE_CHECKING:
     from jobs.checking.certifying import Repair
-    from shiq.aside import (Aside)
+    from shiq.aside import Aside
 
 
 @takes_settings
@@ -162,6 +162,8 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         if repair:
             given_abox, asides = repair(ontology, given_abox, asked)
             clock.stage("setting conflicts aside")
+        from shiq.aside import told_aside
+
         told = (*of_tbox, *of_data, *told_aside(asides))
         prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
         load(STORE).write_store(

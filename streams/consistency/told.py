@@ -9,7 +9,7 @@ from shiq.datatypes import DataTheory
 from shiq.model import NOTHING, TOP_DATATYPE, Axiom, Signature, TBox
 from shiq.roles import Role, role_box
 from simplify import simplify
-from simplify.role_origins import role_origins
+from simplify.inclusion import role_origins
 from streams.consistency.dl_lite import Negative, Origins, View, limits_of
 from streams.consistency.labels import EXISTS, LOOP, PAIR, existential, loop, misfit, role_label
 
