@@ -31,7 +31,7 @@ from abox_ops.index.deletion import index_without
 from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.found_columns import Found
+from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
 from abox_ops.patch.widening import patched
@@ -152,7 +152,7 @@ class LocalKnowledgeBase:
         brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
-        def name(found: Found) -> Sequence[NamedModule]:
+        def name(found: AddSetColumns) -> Sequence[NamedModule]:
             return self.add_set_on(calculus, whole, found).modules
 
         return self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent, **kind)
@@ -169,7 +169,7 @@ class LocalKnowledgeBase:
     ) -> Patch:
         return Patch(self.index, calculus, graph, touched, outside, name, absent, **kind)
 
-    def add_set_on(self, calculus: Calculus, whole: UnionView, found: Found) -> LocalAddSet:
+    def add_set_on(self, calculus: Calculus, whole: UnionView, found: AddSetColumns) -> LocalAddSet:
         """What was ``found`` in ``whole`` under ``calculus``."""
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
@@ -207,7 +207,7 @@ class LocalKnowledgeBase:
 
         return certified(self.index, self.base, self.roles, named, inquiry)
 
-    def add_set_of(self, graph: Graph, found: Found) -> LocalAddSet:
+    def add_set_of(self, graph: Graph, found: AddSetColumns) -> LocalAddSet:
         """What was ``found`` on a ``graph`` of A alone."""
         return self.add_set_on(self.index.calculus, graph.whole, found)
 

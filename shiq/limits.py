@@ -15,7 +15,7 @@ _SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class InputLimits:
     """``ratio``: unpacked bytes for each packed one, above `HARMLESS_BYTES` (RDF has 10 to 60); ``document``: bytes of an import,
     or of a file in a syntax that is read as a whole (RDF/XML, JSON-LD, functional syntax)."""
 
@@ -23,10 +23,10 @@ class Limits:
     document: int = 4 << 30
 
 
-def limits() -> Limits:
+def limits() -> InputLimits:
     """The limits as the environment sets them: SHIQ_MAX_RATIO, SHIQ_MAX_DOCUMENT (as 500m or 8g). Raises: UsageError."""
-    usual = Limits()
-    return Limits(_number("SHIQ_MAX_RATIO", usual.ratio), _number("SHIQ_MAX_DOCUMENT", usual.document))
+    usual = InputLimits()
+    return InputLimits(_number("SHIQ_MAX_RATIO", usual.ratio), _number("SHIQ_MAX_DOCUMENT", usual.document))
 
 
 def _number(name: str, usual: int) -> int:

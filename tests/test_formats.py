@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from shiq import check_insertions
 from shiq.errors import InputError, UsageError
-from shiq.limits import Limits, limits
+from shiq.limits import InputLimits, limits
 from shiq.model import (
     XSD,
     Assertion,
@@ -298,7 +298,7 @@ def test_an_archive_made_to_do_harm_is_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UsageError, match="SHIQ_MAX_DOCUMENT"):
         limits()
     monkeypatch.delenv("SHIQ_MAX_DOCUMENT")
-    assert limits() == Limits(ratio=5 << 10)
+    assert limits() == InputLimits(ratio=5 << 10)
 
 
 def test_single_bad_assertions_do_not_hide_a_conflict(tmp_path: Path) -> None:

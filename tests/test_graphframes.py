@@ -215,7 +215,7 @@ def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
 
     from jobs.graphframes.certificate import CertificateError, certify_told
     from jobs.graphframes.frames import collected, frame
-    from jobs.graphframes.rules import Rules, label_text
+    from jobs.graphframes.rules import WorkerCalculus, label_text
     from jobs.graphframes.told import history
     from shiq.model import Class, ObjectAllValuesFrom, ObjectProperty, SubClassOf
     from shiq.roles import Role
@@ -224,7 +224,7 @@ def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
     a, b, r = Class("urn:A"), Class("urn:B"), ObjectProperty("urn:r")
     axioms = (SubClassOf(a, ObjectAllValuesFrom(r, b)), SubClassOf(b, ObjectAllValuesFrom(r, a)))
     tbox = simplify(TBox(axioms), (a, b)).clauses
-    rules = Rules(tbox, (Role("urn:r"), Role("urn:r", True)))
+    rules = WorkerCalculus(tbox, (Role("urn:r"), Role("urn:r", True)))
     told_a, told_b = (label_text((1 << tbox.atom_ids[x.iri], 0)) for x in (a, b))
     edges = frame(core, {"src": np.array([1, 2]), "dst": np.array([2, 3]), "role": np.array([0, 0])})
     start = frame(core, {"id": np.array([1, 2, 3]), "start": [told_a, "0 0", "0 0"]})

@@ -16,7 +16,7 @@ from premodels import check
 
 import shiq.reasoner.hypertableau.tables as tables_module
 from shiq.clause import ClausalTBox
-from shiq.reasoner.hypertableau.search import Outcome, decide
+from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.tables import Tables, WideRule
 from shiq.reasoner.protocol import Module
 from shiq.verdict import Verdict
@@ -25,7 +25,7 @@ from shiq.verdict import Verdict
 FEW, MANY = range(250), range(250, 6_250)
 
 
-def ask(tbox: ClausalTBox, module: Module) -> Outcome:
+def ask(tbox: ClausalTBox, module: Module) -> SearchOutcome:
     return decide(Tables(tbox), module, 50_000 + 200 * len(module.positive), None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from abox_ops.counting.remembered import ElementAnswers, Read
+from abox_ops.counting.remembered import CountedLabels, ElementAnswers
 from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.labels.calculus import CompiledClause
@@ -38,19 +38,19 @@ class GroupCounts:
     ) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._row = _NONE
-        self._was_read = Read(_NONE, _NONE)
+        self._was_read = CountedLabels(_NONE, _NONE)
         self._view, self._remembered = view, remembered
         if calculus.space.m_type:
             remembered.forget(graph, self._read())
 
-    def _read(self) -> Read:
+    def _read(self) -> CountedLabels:
         """By number: what counting reads of the labels."""
         known = len(self._was_read.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self._labels()[known:]
             masks = [calculus.counting_bits, calculus.filler_bits]
             more = [calculus.table.masked(label, np.full(len(label), i, np.int64), masks) for i in range(len(masks))]
-            self._was_read = Read(*(np.concatenate(columns) for columns in zip(self._was_read, more)))
+            self._was_read = CountedLabels(*(np.concatenate(columns) for columns in zip(self._was_read, more)))
         return self._was_read
 
     def _seen(self, elements: Ints, asked: Callable[[], Bools]) -> Bools:

@@ -16,23 +16,23 @@ from shiq.columns.arrays import Ints
 _NONE = np.zeros(0, np.int64)
 
 
-class Read(NamedTuple):
+class CountedLabels(NamedTuple):
     """What counting reads of the label of each element, by number: all of it, of the element itself and of its neighbours; the
     fillers of ≥-atoms, of their neighbours too, who may be witnesses."""
 
     label: Ints
     fillers: Ints
 
-    def before(self, count: int) -> Read:
+    def before(self, count: int) -> CountedLabels:
         """Of the first ``count`` elements."""
-        return Read(self.label[:count], self.fillers[:count])
+        return CountedLabels(self.label[:count], self.fillers[:count])
 
 
 @dataclass
 class ElementAnswers:
     """Answers by question and element number: 1 yes, 0 no, -1 not known."""
 
-    _read: Read = field(default_factory=lambda: Read(_NONE, _NONE))
+    _read: CountedLabels = field(default_factory=lambda: CountedLabels(_NONE, _NONE))
     _rep: Ints = field(default_factory=lambda: _NONE)
     _known: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
 
@@ -44,12 +44,12 @@ class ElementAnswers:
             self._known[question] = known
         return known
 
-    def learn(self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: Read) -> None:
+    def learn(self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels) -> None:
         """Takes in the answers of ``elements``, which rest on what was ``read``."""
         self.of(question, graph)[elements] = answers
         self._read, self._rep = read, graph.rep
 
-    def forget(self, graph: Graph, read: Read) -> None:
+    def forget(self, graph: Graph, read: CountedLabels) -> None:
         """Forgets what a change of what is ``read``, or elements that were joined, may have changed."""
         before, now = self._read, read.before(len(self._read.label))
         count = len(before.label)

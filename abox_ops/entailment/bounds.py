@@ -10,7 +10,7 @@ from typing import TypeAlias
 from abox_ops.entailment.reasoners import Reasoners
 from shiq.bits import bits
 from shiq.clause import ClausalTBox
-from shiq.reasoner.hypertableau.questions import Atoms, Literal, Questions, Undecided
+from shiq.reasoner.hypertableau.questions import Atoms, Literal, Questions, UndecidedDataError
 from shiq.reasoner.hypertableau.rules import OutOfBudget
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
@@ -77,7 +77,7 @@ class ModuleQuestions:
             if types is None:
                 raise Contradiction
             return ModuleAnswer(types, frozenset(filter(questions.leads, questions.candidates)), questions.held)
-        except (OutOfBudget, Undecided):
+        except (OutOfBudget, UndecidedDataError):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
         finally:
             self._reasoners.asked += max(1, questions.number)

@@ -64,7 +64,7 @@ class PulledInReasons:
 
 
 @dataclass
-class Found:
+class AddSetColumns:
     """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
 
     ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
@@ -94,7 +94,7 @@ class FoundModules:
     index: Index
     whole: UnionView
     roles: RoleBox
-    found: Found
+    found: AddSetColumns
     decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
 
     def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from shiq.roles import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class UnmetClause:
     """A clause that nothing but the inside end can meet: there it is the ``clause``'s branch, or its centre."""
 
     clause: CompiledClause
@@ -49,14 +49,14 @@ class Border:
     def __post_init__(self) -> None:
         self._counting = Counting(self.space, self.whole, self.label, self.needs, fine=True)
 
-    def needs_at(self, role: Role, a: str, b: str) -> Iterator[Need]:
+    def needs_at(self, role: Role, a: str, b: str) -> Iterator[UnmetClause]:
         """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""
         la, lb = self.label(a), self.label(b)
         is_old = self._stood(role, a, b)
         for c in self.space.clauses_of(role):
             if not c.decided_at_centre(la) and not c.decided_at_branch(lb):
                 if not (self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)):
-                    yield Need(c, False)
+                    yield UnmetClause(c, False)
         for c in self.space.clauses_of(role.inverse):
             if not c.decided_at_centre(lb) and not c.decided_at_branch(la):
                 if c.n:
@@ -64,7 +64,7 @@ class Border:
                 else:
                     covered = is_old and self._met_at_centre(c, a)
                 if not covered:
-                    yield Need(c, True)
+                    yield UnmetClause(c, True)
 
     def is_covered_outside(self, role: Role, a: str, b: str) -> bool:
         """Whether an inserted role(a, b) between two elements outside holds in the certified model with nothing more to look at:

@@ -18,7 +18,7 @@ from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
-from abox_ops.modules.found_columns import ROLES, Found, code_of
+from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.start_columns import started, uncovered
@@ -29,7 +29,7 @@ from shiq.columns.arrays import Columns, Ints, contained, row_codes, unique
 
 _NONE = np.zeros(0, np.int64)
 #: Names the individuals of the modules of a closure.
-Named = Callable[[Found], Sequence[NamedModule]]
+Named = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 
 class Patch(PatchState):
@@ -166,7 +166,7 @@ class Patch(PatchState):
 
     # --- what is kept ------------------------------------------------------------------------------
 
-    def found(self, *, bare: bool = True) -> Found:
+    def found(self, *, bare: bool = True) -> AddSetColumns:
         """A_add; ``bare``: with told⁺ alone, else with what is assumed and the residuals."""
         graph, table = self.graph, self.calculus.table
         clash = self.contradictory()
@@ -179,7 +179,9 @@ class Patch(PatchState):
         edges, data = self._kept()
         touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
         clashing = np.flatnonzero(clash)
-        return Found(graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in)
+        return AddSetColumns(
+            graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in
+        )
 
     def _kept(self) -> tuple[Columns, Columns]:
         """The role assertions and data of I that are kept."""

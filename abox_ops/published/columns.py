@@ -10,7 +10,7 @@ from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
-from abox_ops.modules.found_columns import Found
+from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.modules.open_assertions import data_rows
 from abox_ops.published.outcome import Definition7, Outcome
 from abox_ops.told.columns import asserted_labels
@@ -52,7 +52,7 @@ class PublishedProcedure:
         self._kept: list[Columns] = []
         self._remedies: dict[tuple[int, str, bool], None] = {}
 
-    def run(self) -> Found:
+    def run(self) -> AddSetColumns:
         """See `abox_ops.published.reference`. Stops because elements enter once."""
         graph = self.graph
         graph.expand(graph.locate_nodes(self.touched.nodes))
@@ -65,7 +65,7 @@ class PublishedProcedure:
             reached = self._deal(flags(len(graph), frontier)[graph.rep[graph.edges["source"]]])
         return self._result(np.flatnonzero(entered))
 
-    def entered(self, nodes: Ints) -> Found:
+    def entered(self, nodes: Ints) -> AddSetColumns:
         """The same where it is known that the elements of ``nodes`` enter, and no others."""
         graph = self.graph
         graph.expand(graph.locate_nodes(np.concatenate([self.touched.nodes, nodes])))
@@ -118,7 +118,7 @@ class PublishedProcedure:
 
     # --- the result --------------------------------------------------------------------------------
 
-    def _result(self, seen: Ints) -> Found:
+    def _result(self, seen: Ints) -> AddSetColumns:
         graph, calculus = self.graph, self.calculus
         graph.expand(seen)
         graph.label[seen] = self.asserted.of(seen)
@@ -132,7 +132,7 @@ class PublishedProcedure:
         return found
 
 
-def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> Found:
+def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> AddSetColumns:
     """All of A ∪ A⁺, with asserted labels: `abox_ops.published.reference.everything`."""
     graph.locate(unique(graph.keys_of(graph.whole.nodes())))
     graph.expand(graph.reps())
@@ -144,7 +144,9 @@ def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedN
     return _found(calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features)
 
 
-def _found(calculus: Calculus, graph: Graph, seen: Ints, touched: TouchedNodes, rows: Columns, features: frozenset[str]) -> Found:
+def _found(
+    calculus: Calculus, graph: Graph, seen: Ints, touched: TouchedNodes, rows: Columns, features: frozenset[str]
+) -> AddSetColumns:
     """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their data on ``features``."""
     graph.label[_clash_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])
@@ -159,7 +161,7 @@ def _found(calculus: Calculus, graph: Graph, seen: Ints, touched: TouchedNodes, 
     on = _on(calculus, data, features)
     data = {name: column[on] for name, column in data.items()}
     first = unique(graph.elements_of(touched.nodes))
-    return Found(graph, seen, flags(len(graph), seen), graph.label, graph.label, first, seen[clash], edges, data)
+    return AddSetColumns(graph, seen, flags(len(graph), seen), graph.label, graph.label, first, seen[clash], edges, data)
 
 
 def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:

@@ -10,7 +10,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.graphframes.rules import Rules
+from jobs.graphframes.rules import WorkerCalculus
 from shiq.columns.arrays import Ints
 from shiq.errors import OperationalError
 
@@ -70,7 +70,7 @@ def _forest(first: Ints, second: Ints) -> int:
     return size
 
 
-def certify_told(rules: Rules, vertices: DataFrame, edges: DataFrame) -> None:
+def certify_told(rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> None:
     """That the last label of each ``history`` is the least fixpoint above ``start``, along ``edges`` (src, dst, role).
 
     ``vertices``: id, start, history (its label after each round). Replays all rounds in one pass: every label is what the label

@@ -25,7 +25,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.found_columns import Found
+from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import PublishedProcedure, everything
@@ -147,7 +147,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         world = self._world(graph.whole, calculus, grown=grown)
         return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world, **kind)
 
-    def add_set_on(self, calculus: Calculus, whole: UnionView, found: Found) -> GraphFramesAddSet:
+    def add_set_on(self, calculus: Calculus, whole: UnionView, found: AddSetColumns) -> GraphFramesAddSet:
         return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
 
     def _world(self, whole: UnionView, calculus: Calculus, *, grown: bool) -> World:

@@ -10,7 +10,7 @@ from abox_ops.elements.base import Base
 from abox_ops.elements.partition import StoredPartition, grouping
 from jobs.graphframes.components import components
 from jobs.graphframes.frames import collected, frame, rows_of
-from jobs.graphframes.rules import Rules, label_of
+from jobs.graphframes.rules import WorkerCalculus, label_of
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import SAME
 
@@ -26,7 +26,7 @@ def asserted_equal(spark: SparkSession, base: Base) -> StoredPartition:
     return grouping(*components(spark, found["node"], found["neighbour"]))
 
 
-def entailed_equal(spark: SparkSession, rules: Rules, vertices: DataFrame, edges: DataFrame) -> tuple[Ints, Ints]:
+def entailed_equal(spark: SparkSession, rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> tuple[Ints, Ints]:
     """(element, the least of those it is equal to) for the told neighbours of active elements at which a ≤1 S.C is in force.
 
     ``vertices``: id, label, active; ``edges``: src, dst, role (not inverted).

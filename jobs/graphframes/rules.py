@@ -42,7 +42,7 @@ def joined_text(texts: Iterable[str | None]) -> str:
 
 
 @dataclass(frozen=True)
-class Rules:
+class WorkerCalculus:
     """The calculus of ``tbox``; ``roles`` gives the role of each role number. ``token`` names it in a worker's memory."""
 
     tbox: ClausalTBox
@@ -114,7 +114,7 @@ class Rules:
             object.__setattr__(self, name, value)
 
 
-def _bound(rules: Rules, name: str) -> Callable[..., Any]:
+def _bound(rules: WorkerCalculus, name: str) -> Callable[..., Any]:
     # No type hints: Spark would read them.
     return lambda *arguments: getattr(rules.memory, name)(*arguments)  # noqa: PLW0108
 

@@ -7,10 +7,10 @@ from pyspark.sql import functions as F
 
 from jobs.graphframes.certificate import certify_told
 from jobs.graphframes.frames import settled
-from jobs.graphframes.rules import Rules
+from jobs.graphframes.rules import WorkerCalculus
 
 
-def told(rules: Rules, vertices: DataFrame, edges: DataFrame) -> DataFrame:
+def told(rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> DataFrame:
     """The least labels (id, label) above those of ``vertices`` (id, label), closed under local clauses and under sending along
     ``edges`` (src, dst, role; roles not inverted).
 
@@ -30,7 +30,7 @@ def _last(found: DataFrame) -> DataFrame:
     return found.select("id", F.element_at("history", -1).alias("label"))
 
 
-def history(rules: Rules, vertices: DataFrame, edges: DataFrame) -> DataFrame:
+def history(rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> DataFrame:
     """``vertices`` (id, start, history) with the labels of every further round appended to ``history``. Not certified."""
     from graphframes import GraphFrame  # type: ignore[import-untyped]
     from graphframes.lib import AggregateMessages as Messages  # type: ignore[import-untyped]

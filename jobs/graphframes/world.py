@@ -17,7 +17,7 @@ from abox_ops.labels.numbered import EMPTY_ID
 from jobs.graphframes.components import components
 from jobs.graphframes.equalities import entailed_equal
 from jobs.graphframes.frames import frame, members, renamed, role_assertions, rows_of, settled
-from jobs.graphframes.rules import NOTHING_TOLD, Rules, joined_text, label_text
+from jobs.graphframes.rules import NOTHING_TOLD, WorkerCalculus, joined_text, label_text
 from jobs.graphframes.told import told
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, unique
@@ -50,7 +50,7 @@ class World:
         """``vertices``: id, old of every element of A. ``all_said``: T says more than it did when ``old`` was made, or nothing is
         told yet, so what A asserts is looked at again. ``by_data``: data assertions say something too: what they refute."""
         self.spark, self.whole, self.roles, self.calculus = spark, whole, roles, calculus
-        self.rules = Rules(calculus.tbox, tuple(calculus.roles))
+        self.rules = WorkerCalculus(calculus.tbox, tuple(calculus.roles))
         self._names = {m: g for m, g in zip(*(column.tolist() for column in members(equal))) if m != g}
         fresh = unique(np.concatenate([t.columns["node"] for t in whole.inserted.values()]))
         fresh = fresh[fresh >= FRESH]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from jobs.reports.report import FAIL, Contradiction, Leftovers, Report, effect_of
+from jobs.reports.report import FAIL, Leftovers, Report, ReportedConflict, effect_of
 from jobs.reports.words import headline, lead, steps
 from jobs.visible import visible
 from shiq.verdict import KINDS, Verdict
@@ -83,7 +83,7 @@ def _undetermined(suite: Element, report: Report) -> None:
         SubElement(_case(suite, "no verdict", "undetermined"), "error", message=visible(reason), type="undetermined")
 
 
-def _told(found: Contradiction) -> str:
+def _told(found: ReportedConflict) -> str:
     rows = [visible(found.sentence)]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         rows += [f"  {title}: {visible(f.text)}{f'  ({visible(str(f.places[0]))})' if f.places else ''}" for f in facts]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from jobs.reports.report import Contradiction, Report, StatedFact
+from jobs.reports.report import Report, ReportedConflict, StatedFact
 from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
 from jobs.visible import visible
 from shiq.amounts import count
@@ -48,7 +48,7 @@ def _causes(report: Report) -> list[str]:
     return lines
 
 
-def _sample(found: Contradiction, labels: Labels) -> list[str]:
+def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
     lines = [_text(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:SAMPLED]]

@@ -41,7 +41,7 @@ class StatedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
+class ReportedConflict:
     """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it (fail, warn, info, waived,
     known); ``remarks``: what else is to be known of it."""
 
@@ -133,13 +133,13 @@ class Report:
         """How many different facts of the batch take part in contradictions."""
         return len({line for conflict in self.conflicts for line in conflict["insertions"]})
 
-    def contradiction(self, place: int) -> Contradiction:
+    def contradiction(self, place: int) -> ReportedConflict:
         """The one at ``place`` in ``conflicts``."""
         raw = self.conflicts[place]
         return _contradiction(raw, place + 1, raw.get("sentence") or self.explained.sentence(place))
 
     @property
-    def disputes(self) -> tuple[Contradiction, ...]:
+    def disputes(self) -> tuple[ReportedConflict, ...]:
         """What a gate has accepted and contradicts what its store has set aside."""
         found = self.document.get("disputes", ())
         explained = ExplainedConflicts([conflict_of(raw) for raw in found], self.document.get("labels", {}))
@@ -185,7 +185,7 @@ def _aside(raw: Mapping[str, Any]) -> ReportedLine:
     return ReportedLine(FilePlace(raw["source"], raw["line"]), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
 
 
-def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contradiction:
+def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
     places: dict[tuple[str, int], list[FilePlace]] = {}
     for found in raw.get("locations", ()):
         places.setdefault((found["side"], found["index"]), []).append(FilePlace(found["source"], found.get("line", 0)))
@@ -197,7 +197,7 @@ def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Contra
     def facts(side: str) -> tuple[StatedFact, ...]:
         return tuple(StatedFact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
 
-    return Contradiction(
+    return ReportedConflict(
         number,
         facts("insertions"),
         facts("base"),

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
 
-from jobs.reports.report import Contradiction, FilePlace, Leftovers, Report, StatedFact
+from jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
 from jobs.reports.words import RULES, bucket, headline, lead
 from jobs.visible import visible
 from shiq.explanation import ConflictGroup
@@ -110,7 +110,7 @@ def _kind_rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Contradiction, rule: str, index: int) -> dict[str, Any]:
+def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
     new = [*_locations(found.insertions)]
     old = [*_locations(found.base)]
     main = (new or old)[:1]
@@ -130,7 +130,7 @@ def _result(found: Contradiction, rule: str, index: int) -> dict[str, Any]:
     }
 
 
-def _suppression(found: Contradiction) -> dict[str, Any]:
+def _suppression(found: ReportedConflict) -> dict[str, Any]:
     return {"kind": "external", "status": "accepted", "justification": _text(" ".join(found.remarks))}
 
 

@@ -18,7 +18,7 @@ from shiq.verdict import Verdict
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from jobs.spark.checking import Batch, ClosedBatch
+    from jobs.spark.checking import BatchGroups, ClosedBatch
     from jobs.spark.engine import SparkKnowledgeBase
     from jobs.spark.reading import BatchRows
 
@@ -28,7 +28,7 @@ class SparkAddSet:
     """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
     ``owner``: whose store is read then, which may be a temporary one."""
 
-    batch: Batch
+    batch: BatchGroups
     closed: ClosedBatch
     local: LocalKnowledgeBase
     owner: SparkKnowledgeBase

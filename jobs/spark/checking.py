@@ -25,7 +25,7 @@ from abox_ops.index.columns import vocabulary_of
 from abox_ops.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
 from jobs.spark.deciding import DecidedShapes, answered, collected, consistent_shapes, decide, drawn
-from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, Summary, kept_of, merged_by, modules_of, run_group
+from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, GroupSummary, kept_of, merged_by, modules_of, run_group
 from jobs.spark.kernel import DDL as RECORDS
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
@@ -60,7 +60,7 @@ class ClosedBatch:
 
     joint: dict[int, int]
     parts: tuple[tuple[DataFrame, frozenset[int]], ...]
-    summaries: dict[int, Summary]
+    summaries: dict[int, GroupSummary]
     clauses: bytes
     rounds: int
     rows: int
@@ -74,15 +74,15 @@ class ClosedBatch:
         return whole
 
     @property
-    def total(self) -> Summary:
-        found = Summary()
+    def total(self) -> GroupSummary:
+        found = GroupSummary()
         for joint in sorted(set(self.joint.values())):
             found = found + self.summaries[joint]
         return found
 
 
 @dataclass
-class Batch:
+class BatchGroups:
     """A batch in groups, and what runs it."""
 
     spark: SparkSession
@@ -126,8 +126,8 @@ class Batch:
             live = frozenset(set(joint.values()) - todo)
             parts = [(frame, there & live) for frame, there in parts] + [(records, frozenset(todo))]
             told = records.where(F.col("what").isin(SUMMARY, CLAUSES)).select("joint", "what", "text", "body").collect()
-            summaries |= {name: Summary() for name in todo}
-            new_summaries = {row.joint: Summary(**json.loads(row.text)) for row in told if row.what == SUMMARY}
+            summaries |= {name: GroupSummary() for name in todo}
+            new_summaries = {row.joint: GroupSummary(**json.loads(row.text)) for row in told if row.what == SUMMARY}
             rows_read += sum(summary.rows for summary in new_summaries.values())
             summaries |= new_summaries
             clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
@@ -250,7 +250,9 @@ def planned(
     return Plan(key, "", names, () if whole else extra, asking, criterion, whole)
 
 
-def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> tuple[Batch, str]:
+def batch_of(
+    spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int
+) -> tuple[BatchGroups, str]:
     """The batch in groups, and what names its content."""
     tasks = max(1, spark.sparkContext.defaultParallelism)
     asked = spark.conf.get("spark.shiq.range", None)
@@ -277,13 +279,13 @@ def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRo
         )
     )
     groups = sorted(row.group for row in told) or [0]
-    return Batch(spark, plan, rows, groups, [rows]), hashlib.sha256(text.encode()).hexdigest()[:32]
+    return BatchGroups(spark, plan, rows, groups, [rows]), hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def decided(batch: Batch, closed: ClosedBatch) -> tuple[DecidedShapes, set[int]]:
+def decided(batch: BatchGroups, closed: ClosedBatch) -> tuple[DecidedShapes, set[int]]:
     """What the reasoners say of the shapes; and the joint groups that are contradictory or have an inconsistent module."""
     total = closed.total
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}

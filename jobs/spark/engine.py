@@ -43,7 +43,7 @@ from simplify import SimplifiedTBox
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from jobs.spark.checking import Batch, ClosedBatch, Figures
+    from jobs.spark.checking import BatchGroups, ClosedBatch, Figures
     from jobs.spark.deciding import DecidedShapes
     from jobs.spark.reading import BatchRows
     from jobs.spark.rows import Origins
@@ -288,7 +288,7 @@ class _Explaining:
 
     local: LocalKnowledgeBase
     base: OpenBase
-    batch: Batch
+    batch: BatchGroups
     closed: ClosedBatch
     answers: DecidedShapes
     bad: set[int]

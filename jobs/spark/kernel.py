@@ -55,7 +55,7 @@ DDL = "joint bigint, what string, id bigint, text string, count bigint, body bin
 
 
 @dataclass(frozen=True)
-class Summary:
+class GroupSummary:
     """Figures of one group; ``merged``: elements that it made of several; ``rows`` were read from the store."""
 
     insertions: int = 0
@@ -66,8 +66,8 @@ class Summary:
     merged: int = 0
     rows: int = 0
 
-    def __add__(self, other: Summary) -> Summary:
-        return Summary(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
+    def __add__(self, other: GroupSummary) -> GroupSummary:
+        return GroupSummary(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
 
 
 # --- the task -------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
             bodies[name] = pickle.dumps(module.module) if answers is None else _answer_body(answers[i])
             if is_drawn(shape, plan.asking.audit):
                 drawn[name] = pickle.dumps(module.module)
-    summary = Summary(
+    summary = GroupSummary(
         add_set.insertions,
         add_set.size,
         add_set.pulled_in,

@@ -32,7 +32,7 @@ from shiq.rdf.assertion_rows import assertion_rows
 from shiq.rdf.bulk import distinct
 from shiq.rdf.judging import (
     Judging,
-    Report,
+    RangeReport,
     entities_of,
     first_lines,
     judge,
@@ -165,14 +165,14 @@ def _triples_of(frame: DataFrame) -> DataFrame:
 class _Told:
     """What a task tells of what it read: the names of classes, object and data properties, and how much it read of the store."""
 
-    report: Report
+    report: RangeReport
     names: tuple[list[str], ...] = ((), (), ())  # type: ignore[assignment]
     rows: int = 0
 
 
 def read_range(number: int, part: Range, judging: Judging, store: StoreKey) -> Iterator[pa.RecordBatch]:
     """The rows of a range, and what is told of it."""
-    report = Report(part.source, part.scope, number)
+    report = RangeReport(part.source, part.scope, number)
     try:
         parsed = part.parse()
     except InputError as error:
@@ -189,11 +189,11 @@ def read_frame(
     for batch in batches:
         parsed = ParsedRange.of("DataFrame")
         read_rows([values.to_pylist() for values in batch.columns], 0, parsed.triples, scope, parsed.rejects)
-        yield from _rows(parsed, Report(parsed.rejects.source, scope, number), judging, store, has_lines=False)
+        yield from _rows(parsed, RangeReport(parsed.rejects.source, scope, number), judging, store, has_lines=False)
 
 
 def _rows(
-    parsed: ParsedRange, report: Report, judging: Judging, store: StoreKey, *, has_lines: bool = True
+    parsed: ParsedRange, report: RangeReport, judging: Judging, store: StoreKey, *, has_lines: bool = True
 ) -> Iterator[pa.RecordBatch]:
     told = _Told(report)
     survey(parsed, judging, report)
@@ -286,7 +286,7 @@ def _joined(whole: DataFrame, parts: _Parts, told: Sequence[_Told]) -> BatchRows
     )
 
 
-def account(ranges: dict[int, Range], reports: Sequence[Report]) -> tuple[list[Leftover], Counter[str]]:
+def account(ranges: dict[int, Range], reports: Sequence[RangeReport]) -> tuple[list[Leftover], Counter[str]]:
     """Leftovers and ledger of everything that was read in tasks, which come in the order of their numbers.
 
     Raises: InputError for a file of which no line looks like a triple."""

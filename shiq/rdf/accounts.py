@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq.model import Assertion, Axiom, Signature
-from shiq.rdf.graph import Graph, MappedValue
+from shiq.rdf.graph import MappedValue, VocabularyGraph
 from shiq.rdf.kinds import Problem
 from shiq.rdf.load import StatedValue
 from shiq.rdf.triples import Triples, short
@@ -33,7 +33,7 @@ class Accounts:
     that is left out."""
 
     triples: Triples
-    graph: Graph
+    graph: VocabularyGraph
     expressions: Expressions | None
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)

@@ -12,7 +12,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
-from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, ORDINARY_CLASSES, TYPE, is_reserved
@@ -37,7 +37,7 @@ _DATA_CARDINALITY = {"min": owl.DataMinCardinality, "max": owl.DataMaxCardinalit
 class Expressions(ExpressionLoop):
     """Builds expressions of one graph; each node once."""
 
-    def __init__(self, graph: Graph, kinds: Kinds) -> None:
+    def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
         super().__init__()
         self._graph = graph
         self._kinds = kinds
@@ -282,13 +282,13 @@ class Expressions(ExpressionLoop):
         return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
-def _types(graph: Graph, node: str, expected: frozenset[str]) -> list[int]:
+def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
     if not node.startswith("_:"):
         expected = frozenset((owl.OWL + "Restriction",))  # the other types of a name are declarations
     return [i for i in graph.find(node, TYPE) if graph.objects[i] in expected]
 
 
-def _qualifier(graph: Graph, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
+def _qualifier(graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
     found = graph.find(node, wanted)
     if not found and graph.find(node, other):
         raise UnmappedError("malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}")

@@ -35,7 +35,7 @@ class UnmappedError(Exception):
 
 
 @dataclass
-class Graph:
+class VocabularyGraph:
     """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row ``rows[i]`` of the columns;
     ``copies`` is 0 for a triple that a reified axiom implies. ``bucket[i]`` is "" until it is accounted for."""
 
@@ -116,7 +116,7 @@ class Graph:
         return found
 
 
-def read_list(graph: Graph, head: Term) -> tuple[list[Term], list[int]]:
+def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]]:
     """The members of an RDF list, and its triples. Raises: UnmappedError for one that is cyclic, forked or does not end."""
     members: list[Term] = []
     triples: list[int] = []
@@ -141,9 +141,9 @@ def read_list(graph: Graph, head: Term) -> tuple[list[Term], list[int]]:
     return members, triples
 
 
-def build_graph(triples: Triples, rows: Iterable[int]) -> Graph:
+def build_graph(triples: Triples, rows: Iterable[int]) -> VocabularyGraph:
     """The graph of the given rows of the columns."""
-    graph = Graph()
+    graph = VocabularyGraph()
     terms, subject, predicate, value = triples.terms, triples.subject, triples.predicate, triples.object
     for row in rows:
         graph.add(str(terms[subject[row]]), str(terms[predicate[row]]), terms[value[row]], row)
@@ -174,7 +174,7 @@ class Failure:
 
 
 @dataclass
-class Mapping:
+class GraphMapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
     are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
 
@@ -185,7 +185,7 @@ class Mapping:
     suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
 
 
-def unattached(graph: Graph) -> Iterator[list[int]]:
+def unattached(graph: VocabularyGraph) -> Iterator[list[int]]:
     """The triples that are not accounted for yet, those that hang together as one group, outermost first."""
     left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
     inner = {value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from shiq.model import OWL, RDFS
-from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import DECLARATIONS, FIRST, FUNCTIONAL, REST, TYPE, is_reserved
 
@@ -20,7 +20,7 @@ _MONOTONE = frozenset({OWL + "intersectionOf", OWL + "unionOf"})
 _LIST = frozenset({FIRST, REST})
 
 
-def idle_properties(graph: Graph, mains: Iterable[int], is_used: Callable[[str], bool]) -> set[int]:
+def idle_properties(graph: VocabularyGraph, mains: Iterable[int], is_used: Callable[[str], bool]) -> set[int]:
     """Of ``mains``, triples that say something of properties of which nothing says whether they are object or data properties:
     those that hold whatever these are, because each of the properties may be empty.
 
@@ -40,7 +40,7 @@ def idle_properties(graph: Graph, mains: Iterable[int], is_used: Callable[[str],
     return set(names)
 
 
-def _names(graph: Graph, main: int) -> tuple[str, ...]:
+def _names(graph: VocabularyGraph, main: int) -> tuple[str, ...]:
     """The properties of which triple ``main`` says what their being empty meets; none for another triple."""
     subject, predicate, value = graph.subjects[main], graph.predicates[main], graph.objects[main]
     pair = predicate in _PAIRS
@@ -51,7 +51,7 @@ def _names(graph: Graph, main: int) -> tuple[str, ...]:
     return tuple(map(str, found)) if plain else ()
 
 
-def is_lone(name: str, main: int, triples: Triples, graph: Graph, is_annotation: Callable[[str], bool]) -> bool:
+def is_lone(name: str, main: int, triples: Triples, graph: VocabularyGraph, is_annotation: Callable[[str], bool]) -> bool:
     """Whether ``name`` is in no triple but ``main`` of ``graph``, declarations and annotations.
 
     If that holds of two classes, owl:sameAs between them can be met in whatever way it is meant: of the individuals that have
@@ -70,7 +70,7 @@ def is_lone(name: str, main: int, triples: Triples, graph: Graph, is_annotation:
     return True
 
 
-def is_idle_expression(graph: Graph, group: Sequence[int]) -> bool:
+def is_idle_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:
     """Whether ``group``, blank class expressions that no axiom uses, only defines itself, by itself, in a way that always has a
     solution: intersections and unions are monotone, so by Knaster and Tarski there is one in every model. Each node is defined
     once: two definitions of one node would be an axiom.

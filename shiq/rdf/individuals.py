@@ -7,7 +7,7 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Graph, MappedValue, Mapping, UnmappedError, read_list
+from shiq.rdf.graph import GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
@@ -22,14 +22,14 @@ class IndividualMapper:
     """The rarer assertions: individuals that are the same, or different, and negative assertions."""
 
     def __init__(
-        self, graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], whole: bool
+        self, graph: VocabularyGraph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], whole: bool
     ) -> None:
         self.graph = graph
         self.kinds = kinds
         self.expressions = expressions
         self.is_individual = is_individual
         self.whole = whole
-        self.result = Mapping()
+        self.result = GraphMapping()
 
     def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
         """The members of the one list that hangs on ``node`` by one of the properties ``names``, and all triples for it."""

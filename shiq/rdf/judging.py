@@ -41,7 +41,7 @@ class Judging:
 
 
 @dataclass
-class Report:
+class RangeReport:
     """What is told of a range: its lines and triples; how many lines were rejected (``unsure``: those that do not even look like
     a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of others,
     with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``error``: why the source
@@ -70,7 +70,7 @@ class Report:
 # --- one range ------------------------------------------------------------------------------------
 
 
-def survey(parsed: ParsedRange, judging: Judging, report: Report) -> None:
+def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
     """Tells ``report`` what there is, before it is judged."""
     triples, rejects = parsed.triples, parsed.rejects
     report.lines, report.triples = parsed.lines, len(triples)
@@ -91,7 +91,7 @@ def _typed(triples: Triples, asked: Collection[str]) -> set[str]:
     return individuals_of(triples) & set(asked) if np.isin(column(triples.subject), ids).any() else set()
 
 
-def judge(parsed: ParsedRange, judging: Judging, report: Report, *, most_aside: int | None = None) -> Bulk:
+def judge(parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_aside: int | None = None) -> Bulk:
     """The assertions in a range, as rows of its triples. Of ill-typed ones that are set aside ``most_aside`` are told one by one,
     and the others counted."""
     triples = parsed.triples
@@ -135,7 +135,7 @@ def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
 # --- all ranges -----------------------------------------------------------------------------------
 
 
-def first_lines(reports: Sequence[Report]) -> list[int]:
+def first_lines(reports: Sequence[RangeReport]) -> list[int]:
     """How many lines of its source stand before each range; the ranges of a source come in order."""
     before: Counter[str] = Counter()
     found = []
@@ -145,7 +145,7 @@ def first_lines(reports: Sequence[Report]) -> list[int]:
     return found
 
 
-def located(reports: Sequence[Report]) -> list[Report]:
+def located(reports: Sequence[RangeReport]) -> list[RangeReport]:
     """``reports`` with the lines of their sources."""
     return [
         replace(
@@ -163,7 +163,7 @@ def moved(leftover: Leftover, lines: int) -> Leftover:
     return replace(leftover, line=leftover.line + lines) if leftover.line and lines else leftover
 
 
-def rejects_of(reports: Collection[Report]) -> tuple[list[Leftover], int]:
+def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
     """The broken lines of one source, of which at most `MOST_SHOWN` are shown, and how many there are."""
     total = sum(report.rejected for report in reports)
     found = sorted((leftover for report in reports for leftover in report.rejects), key=lambda x: x.line)
@@ -174,7 +174,7 @@ def rejects_of(reports: Collection[Report]) -> tuple[list[Leftover], int]:
     return shown, total
 
 
-def refuse_no_triples(reports: Collection[Report], why: str = "") -> None:
+def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
     """Raises: InputError for a file of which no line looks like a triple; ``reports`` are of this one."""
     total = sum(report.rejected for report in reports)
     if total and sum(x.unsure for x in reports) == total and not any(x.triples for x in reports):
@@ -201,7 +201,7 @@ def is_of_unknown_property(leftover: Leftover) -> bool:
     return leftover.message.startswith(_ORDER[1])
 
 
-def merged(reports: Sequence[Report], *, joins_aside: bool = False) -> list[Leftover]:
+def merged(reports: Sequence[RangeReport], *, joins_aside: bool = False) -> list[Leftover]:
     """The leftovers of all ranges but for broken lines, those about one name in one, at the place where it was met first, in the
     order in which reading in one piece tells them. ``joins_aside``: also those of one ill-typed assertion."""
     told = [(_place(x), k, x.line or _LAST, x) for k, report in enumerate(reports) for x in report.leftovers]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from shiq.model import RDFS, Signature
-from shiq.rdf.graph import Graph, UnmappedError
+from shiq.rdf.graph import UnmappedError, VocabularyGraph
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_CLASSES,
@@ -134,7 +134,7 @@ class Use:
 
 
 def find_kinds(
-    graph: Graph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
+    graph: VocabularyGraph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
 ) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
     accounted for; illegal ones become problems. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
@@ -176,7 +176,7 @@ def find_kinds(
 class _Declaring:
     """Takes what is said of a name into ``kinds``; ``fixed``: as for `find_kinds`."""
 
-    graph: Graph
+    graph: VocabularyGraph
     kinds: Kinds
     fixed: Signature
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from shiq.model import OWL, RDFS, Literal
-from shiq.rdf.graph import Graph, UnmappedError, read_list
+from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of
 from shiq.rdf.triples import Term
 from shiq.rdf.vocabulary import (
@@ -22,7 +22,7 @@ _SAME_KIND = (RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "propert
 _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 
-def used_as_classes(graph: Graph) -> Iterator[str]:
+def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
     """Names in places where only a class can stand."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate in _BOTH_CLASSES or predicate == OWL + "disjointUnionOf":
@@ -33,7 +33,7 @@ def used_as_classes(graph: Graph) -> Iterator[str]:
                 yield value
 
 
-def infer(graph: Graph, kinds: Kinds) -> None:
+def infer(graph: VocabularyGraph, kinds: Kinds) -> None:
     """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions, equivalences and disjointness.
 
     Stops because each property is visited once.
@@ -72,7 +72,7 @@ def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:
         kinds.punned.add(iri)
 
 
-def _uses(graph: Graph, kinds: Kinds, links: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
+def _uses(graph: VocabularyGraph, kinds: Kinds, links: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
     """(property, kind) for every use that shows a kind; ``links`` is filled with properties that must be of one kind."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
@@ -105,7 +105,7 @@ def _uses(graph: Graph, kinds: Kinds, links: dict[str, set[str]]) -> Iterator[tu
                     links[group[0]].add(iri)
 
 
-def _restriction_kind(graph: Graph, kinds: Kinds, node: str) -> Iterator[str]:
+def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
     if graph.find(node, OWL + "onClass") or graph.find(node, OWL + "hasSelf"):
         yield OBJECT
     if graph.find(node, OWL + "onDataRange"):
@@ -117,7 +117,7 @@ def _restriction_kind(graph: Graph, kinds: Kinds, node: str) -> Iterator[str]:
             yield from _value_kind(graph, kinds, filler)
 
 
-def _value_kind(graph: Graph, kinds: Kinds, node: Term) -> Iterator[str]:
+def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
     """Whether ``node`` is certainly a class (so that its property is an object property) or a data range."""
     seen: set[str] = set()
     while isinstance(node, str) and node not in seen:
@@ -155,7 +155,7 @@ def _value_kind(graph: Graph, kinds: Kinds, node: Term) -> Iterator[str]:
         node = inner[0]
 
 
-def _members(graph: Graph, head: Term) -> list[Term]:
+def _members(graph: VocabularyGraph, head: Term) -> list[Term]:
     try:
         return read_list(graph, head)[0]
     except UnmappedError:

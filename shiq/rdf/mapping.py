@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from shiq import model as owl
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Failure, Graph, MappedValue, Mapping, UnmappedError, read_list
+from shiq.rdf.graph import Failure, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
@@ -35,8 +35,8 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
 
 
 def map_graph(
-    graph: Graph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], *, whole: bool
-) -> Mapping:
+    graph: VocabularyGraph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], *, whole: bool
+) -> GraphMapping:
     """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are passed over.
 
     ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether everything there is was looked at.

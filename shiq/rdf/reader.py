@@ -15,7 +15,7 @@ from shiq.labelling import PROPERTIES, labelled
 from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
-from shiq.rdf.graph import Mapping, build_graph, unattached
+from shiq.rdf.graph import GraphMapping, build_graph, unattached
 from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
@@ -154,7 +154,7 @@ class _Reader:
         self.ontologies = frozenset((*ontologies, *loaded.ontologies))
         self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
         settle_imports(loaded, self.ontologies)
-        self.mapping = Mapping()
+        self.mapping = GraphMapping()
         if expressions is not None:
             from shiq.rdf.mapping import map_graph
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shiq.model import OWL, Literal
-from shiq.rdf.graph import Graph
+from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import IRI, Term, Triples, column, shown
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
@@ -40,7 +40,7 @@ class Surroundings:
     leftovers: list[Leftover] = field(default_factory=list)
 
 
-def survey(graph: Graph, triples: Triples) -> Surroundings:
+def survey(graph: VocabularyGraph, triples: Triples) -> Surroundings:
     """Accounts for headers, reified axioms, rules and unknown words; imports are left to `check_imports`."""
     found = Surroundings()
     _misspelt(graph, triples, found)
@@ -59,7 +59,7 @@ def survey(graph: Graph, triples: Triples) -> Surroundings:
     return found
 
 
-def _misspelt(graph: Graph, triples: Triples, found: Surroundings) -> None:
+def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
     by_word: dict[str, list[int]] = defaultdict(list)
     for i, triple in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
         word = next((name for term in triple if is_misspelt(name := term.datatype if isinstance(term, Literal) else term)), None)
@@ -76,7 +76,7 @@ def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int) -
     return triples.leftover("unknown-vocabulary", f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
 
 
-def _reified(graph: Graph, triples: Triples, main: int, found: Surroundings) -> None:
+def _reified(graph: VocabularyGraph, triples: Triples, main: int, found: Surroundings) -> None:
     node = graph.subjects[main]
     parts = [graph.find(node, OWL + part) for part in _PARTS]
     indexes = [main, *(i for part in parts for i in part)]
@@ -93,7 +93,7 @@ def _reified(graph: Graph, triples: Triples, main: int, found: Surroundings) -> 
         found.implied.append((source, predicate, value, indexes))
 
 
-def _rules(graph: Graph, triples: Triples, found: Surroundings) -> None:
+def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
     """SWRL rules: recognised as a whole, not interpreted."""
     nodes = {s for s, p, o in zip(graph.subjects, graph.predicates, graph.objects) if p == TYPE and str(o).startswith(SWRL)}
     indexes = [
@@ -112,7 +112,7 @@ def _rules(graph: Graph, triples: Triples, found: Surroundings) -> None:
         found.leftovers.append(triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows))
 
 
-def check_imports(graph: Graph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:
+def check_imports(graph: VocabularyGraph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:
     """The imports that no given ontology answers, by name; the other header triples become annotations."""
     known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
     missing: dict[str, list[int]] = defaultdict(list)

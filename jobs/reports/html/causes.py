@@ -6,7 +6,7 @@ from typing import Final
 
 from jobs.pages import escaped
 from jobs.reports.html.pieces import CHARACTERS, ELSEWHERE, FACTS, axioms, facts, section, short
-from jobs.reports.report import Contradiction, Report
+from jobs.reports.report import Report, ReportedConflict
 from jobs.reports.words import RULES
 from shiq.amounts import count
 from shiq.explanation import ConflictGroup, Labels
@@ -117,7 +117,7 @@ def _cause(report: Report, number: int, group: ConflictGroup) -> str:
     )
 
 
-def _contradiction(found: Contradiction, labels: Labels, name: str = "c") -> str:
+def _contradiction(found: ReportedConflict, labels: Labels, name: str = "c") -> str:
     terms = {term_of(t) for f in (*found.insertions, *found.base) if (line := line_of(f.text)) for t in line if t[0] in "<_"}
     labels = labels.among(terms)
     old = "The data says" if not found.insertions else "Already known"

@@ -36,7 +36,7 @@ from jobs.spark.building.completion import complete, write_completion
 from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
 from jobs.spark.building.files import run
 from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
-from jobs.spark.building.reading import Read, read
+from jobs.spark.building.reading import Chunks, read
 from jobs.spark.building.tables import (
     Ranges,
     WrittenTables,
@@ -104,7 +104,7 @@ class BuiltStore:
     """What was built: how it was read, by what tasks open it, what is known of it, how many assertions, whether the store keeps
     the model that certified it, and wall seconds by stage."""
 
-    read: Read
+    read: Chunks
     indexed: IndexedStore
     certified: CertificateFigures
     counts: AssertionCounts
@@ -124,7 +124,7 @@ def build(
     sources: Sequence[object],
     certifying: Certifying,
     *,
-    leftovers: Callable[[Read], tuple[Leftover, ...]],
+    leftovers: Callable[[Chunks], tuple[Leftover, ...]],
     settings: BuildSettings = BuildSettings(),
     progress: Callable[[str, int, int], None] | None = None,
     gone: Collection[Assertion] = (),
@@ -199,7 +199,7 @@ class _Build:
     asides: Sequence[Aside]
 
     def run(
-        self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Read], tuple[Leftover, ...]]
+        self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Chunks], tuple[Leftover, ...]]
     ) -> BuiltStore:
         session, stages = self.session, self.stages
         stages.begin("reading")
@@ -282,7 +282,7 @@ class _Build:
             for path in (file.path, lookup_path(file)):
                 (self.rebuild.path / path).unlink(missing_ok=True)
 
-    def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Read, names: Mapping[int, Sequence[str]]) -> Ranges:
+    def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Chunks, names: Mapping[int, Sequence[str]]) -> Ranges:
         """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""
         hubs = merge_edges(self.session, ranges)
         near = nearness_of(self.session, ranges, hubs)

@@ -29,7 +29,7 @@ from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import Label
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.found_columns import Found
+from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.modules.shapes import Shapes
 from jobs.spark.auditing import DrawnShapes, drawn
@@ -339,7 +339,7 @@ def _modules(
     return _Modules(list(known.values()), labels, named)
 
 
-def _kept(told: OpenAssertions, seen: Ints) -> Found:
+def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     """What the elements ``seen`` keep of A."""
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])
@@ -352,7 +352,7 @@ def _kept(told: OpenAssertions, seen: Ints) -> Found:
     data = told.kept_data(seen[~clash])
     visible = graph.label.copy()
     visible[seen] = table.visible(graph.label[seen])
-    return Found(graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data)
+    return AddSetColumns(graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data)
 
 
 # --- deciding -------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.model import Assertion
 from shiq.rdf.assemble import build_abox
-from shiq.rdf.judging import Judging, Report, judge, left_out, survey
+from shiq.rdf.judging import Judging, RangeReport, judge, left_out, survey
 from shiq.rdf.lines import LONGEST_LINE
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
 from shiq.rdf.triples import MOST_SHOWN
@@ -44,7 +44,7 @@ SAMPLES = 200
 
 
 @dataclass
-class Summary:
+class ChunkSummary:
     """What the driver is told of the assertions of a chunk: names by kind, how many terms and assertions, some of the terms;
     ``left_out``: the parts that there are of what became none."""
 
@@ -115,16 +115,18 @@ def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
 # --- judging --------------------------------------------------------------------------------------
 
 
-def read_chunk(chunk: tuple[int, Range], judging: Judging, root: str, gone: Collection[Assertion] = ()) -> tuple[Report, Summary]:
+def read_chunk(
+    chunk: tuple[int, Range], judging: Judging, root: str, gone: Collection[Assertion] = ()
+) -> tuple[RangeReport, ChunkSummary]:
     """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what is left out, and tells what
     the driver has to know of it."""
     number, part = chunk
-    report = Report(part.source, part.scope, number)
+    report = RangeReport(part.source, part.scope, number)
     try:
         parsed = part.parse()
     except InputError as error:
         report.error = error.message, error.remedy
-        return report, Summary()
+        return report, ChunkSummary()
     survey(parsed, judging, report)
     bulk = judge(parsed, judging, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
@@ -145,7 +147,7 @@ def folder_of(root: Path, chunk: int) -> Path:
     return root / str(chunk)
 
 
-def leave(abox: ABox, folder: Path) -> Summary:
+def leave(abox: ABox, folder: Path) -> ChunkSummary:
     """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its literals, its rows."""
     terms = pa.array(abox.individuals, pa.large_string())
     order = pc.sort_indices(terms)
@@ -169,7 +171,7 @@ def leave(abox: ABox, folder: Path) -> Summary:
     }
     step = max(1, len(ordered) // SAMPLES)
     samples = ordered.take(pa.array(np.arange(step // 2, len(ordered), step))).to_pylist()
-    return Summary(names, len(abox.individuals), len(abox), samples)
+    return ChunkSummary(names, len(abox.individuals), len(abox), samples)
 
 
 def _ints(values: array[int]) -> Ints:

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.building.dictionary import Dictionary, number_rows
 from jobs.spark.building.files import joined, load, run, save, slices
-from jobs.spark.building.reading import Read
+from jobs.spark.building.reading import Chunks
 from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
 from shiq.columns.arrays import Columns, Ints, unique
@@ -34,7 +34,7 @@ def renumber(
     session: SparkSession,
     ranges: Ranges,
     dictionary: Dictionary,
-    found: Read,
+    found: Chunks,
     names: Mapping[int, Sequence[str]],
     nearness: float,
     finish: int = FINISH,

@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.spark.building.chunks import Summary, folder_of
+from jobs.spark.building.chunks import ChunkSummary, folder_of
 from jobs.spark.building.files import load, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.columns.arrays import Columns, Ints
@@ -64,7 +64,7 @@ class Dictionary:
 
 
 def make_dictionary(
-    session: SparkSession, scratch: Path, root: Path, chunks: Sequence[int], summaries: Sequence[Summary]
+    session: SparkSession, scratch: Path, root: Path, chunks: Sequence[int], summaries: Sequence[ChunkSummary]
 ) -> Dictionary:
     """The dictionary of the terms of ``chunks``, which are below ``root``."""
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
@@ -121,13 +121,13 @@ def _first_not_below(terms: pa.Array, term: str) -> int:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def all_names(summaries: Sequence[Summary]) -> dict[int, list[str]]:
+def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
     """The names of classes, object and data properties that some assertion has, sorted."""
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds}
 
 
-def numbers_of(summary: Summary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
+def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
     """By kind: the number of each name of a chunk among all ``names``."""
     found = {}
     for kind, known in names.items():
@@ -143,7 +143,7 @@ def number_rows(
     session: SparkSession,
     dictionary: Dictionary,
     chunks: Sequence[int],
-    summaries: Sequence[Summary],
+    summaries: Sequence[ChunkSummary],
     names: Mapping[int, Sequence[str]],
     order: str,
     new: Callable[[Ints], Ints] | None = None,

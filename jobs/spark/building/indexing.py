@@ -21,7 +21,7 @@ from jobs.checking.options import AUTO, Options
 from jobs.repair.known_conflicts import nearby
 from jobs.spark.auditing import examine
 from jobs.spark.building.build import BuildSettings, BuiltStore, build
-from jobs.spark.building.reading import Read
+from jobs.spark.building.reading import Chunks
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
 from shiq.abox import ABox, abox_of, individuals_of
@@ -109,7 +109,7 @@ def index(
         issued: Certificate = certificate
         return issued
 
-    def leftovers(read: Read) -> tuple[Leftover, ...]:
+    def leftovers(read: Chunks) -> tuple[Leftover, ...]:
         return (*ontology.leftovers, *read.leftovers, *empty_tbox(ontology))
 
     settings = BuildSettings(
@@ -177,7 +177,7 @@ def found_of(built: BuiltStore) -> Findings:
     )
 
 
-def _ledger(read: Read) -> Counter[str]:
+def _ledger(read: Chunks) -> Counter[str]:
     return Counter(read.ledger)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from jobs.checking.inputs import without_ill_typed
-from jobs.spark.building.chunks import Summary, cut, folder_of, leave, less, read_chunk
+from jobs.spark.building.chunks import ChunkSummary, cut, folder_of, leave, less, read_chunk
 from jobs.spark.building.files import run
 from jobs.spark.building.left_out import LeftOutFiles
 from shiq.abox import ABox, abox_of
@@ -29,7 +29,7 @@ from shiq.rdf.accounts import Finding, capped
 from shiq.rdf.judging import (
     LEFT_OUT,
     Judging,
-    Report,
+    RangeReport,
     entities_of,
     first_lines,
     is_of_unknown_property,
@@ -50,14 +50,14 @@ _JUDGINGS = 4
 
 
 @dataclass(frozen=True)
-class Read:
+class Chunks:
     """The chunks that were left below ``root``, by number, with what each told; ``rare``: the assertions that the driver holds
     (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk); leftovers and ledger of all;
     ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are there."""
 
     root: Path
     chunks: Sequence[int]
-    summaries: Sequence[Summary]
+    summaries: Sequence[ChunkSummary]
     rare: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Counter[str]
@@ -73,7 +73,7 @@ def read(
     aside: bool = False,
     catalog: Catalog | None = None,
     gone: Collection[Assertion] = (),
-) -> Read:
+) -> Chunks:
     """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``. ``aside``: without data assertions
     whose literal is ill-typed; each is a leftover. What is ``gone`` is accounted for, but left out.
 
@@ -127,16 +127,16 @@ def read(
         left_out.append(more)
     abox = less(abox, gone)
     last = leave(abox, folder_of(root, len(chunks)))
-    return Read(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
+    return Chunks(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
 
 
-def _left_out(root: Path, summaries: Sequence[Summary], before: Sequence[int]) -> list[LeftOutFiles]:
+def _left_out(root: Path, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:
     """What the chunks left out, part by part; ``before``: the lines of its source before each."""
     chunks = [(folder_of(root, i), lines, told.left_out) for i, (told, lines) in enumerate(zip(summaries, before))]
     return [LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts]) for part in LEFT_OUT]
 
 
-def _matters(before: Judging, now: Judging, reports: Sequence[Report]) -> bool:
+def _matters(before: Judging, now: Judging, reports: Sequence[RangeReport]) -> bool:
     """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``: ontologies, declarations and the
     names of individuals count where a property is not known, axioms that are nodes everywhere, and what the properties are."""
     if not now.asked <= before.asked or now.nodes != before.nodes:
@@ -149,12 +149,12 @@ def _matters(before: Judging, now: Judging, reports: Sequence[Report]) -> bool:
 
 def _loaded(
     sources: Sequence[tuple[FileSource | TableSource, str]],
-    reports: Sequence[Report],
+    reports: Sequence[RangeReport],
     passed_over: Mapping[str, Sequence[Leftover]],
 ) -> LoadedSources:
     """The rare triples as if they were all there is, and what is wrong with single lines."""
     loaded = LoadedSources()
-    by_source: dict[str, list[Report]] = {scope: [] for _, scope in sources}
+    by_source: dict[str, list[RangeReport]] = {scope: [] for _, scope in sources}
     for report in reports:
         by_source[report.scope].append(report)
     for source, scope in sources:

@@ -22,13 +22,13 @@ Literal: TypeAlias = tuple[int, int, bool]
 Atoms: TypeAlias = dict[int, int]
 
 
-class Undecided(Exception):
+class UndecidedDataError(Exception):
     """A question that the datatype layer leaves open; the argument says of what."""
 
 
 class Questions(Search):
     """``steps`` are for each question. Where these or the time are used up a call raises `OutOfBudget`, and no further one makes
-    sense; `Undecided` where data is opaque."""
+    sense; `UndecidedDataError` where data is opaque."""
 
     def __init__(self, tables: Tables, module: Module, steps: int, deadline: float | None) -> None:
         super().__init__(tables, module, steps, deadline)
@@ -80,7 +80,7 @@ class Questions(Search):
         self.choices.clear()
         self.assumed = 0
         if not found and self.opaque:
-            raise Undecided(self.opaque)
+            raise UndecidedDataError(self.opaque)
         return found
 
     def holding(self, x: int, atoms: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ Choice: TypeAlias = tuple[int, int, Alternative, Match]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchOutcome:
     """An answer, and for CONSISTENT the pre-model it rests on; ``stopped``: undetermined because steps or time were used up."""
 
     answer: Answer
@@ -220,18 +220,18 @@ class Search(Saturation):
                 raise TableauClash(self.data_rest(x, culprits), x)
 
 
-def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> Outcome:
+def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> SearchOutcome:
     """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and until ``deadline``."""
     search = Search(tables, module, limit, deadline)
     try:
         found = search.run()
     except OutOfBudget as stop:
-        return Outcome(Answer(Verdict.UNDETERMINED, str(stop)), stopped=True)
+        return SearchOutcome(Answer(Verdict.UNDETERMINED, str(stop)), stopped=True)
     if found:
-        return Outcome(Answer(Verdict.CONSISTENT), search)
+        return SearchOutcome(Answer(Verdict.CONSISTENT), search)
     if search.opaque:
-        return Outcome(Answer(Verdict.UNDETERMINED, search.opaque))
-    return Outcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1}), near=search.around(search.last)))
+        return SearchOutcome(Answer(Verdict.UNDETERMINED, search.opaque))
+    return SearchOutcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1}), near=search.around(search.last)))
 
 
 def refuted(tables: Tables, module: Module, limit: int) -> bool:
