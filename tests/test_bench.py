@@ -15,7 +15,8 @@ from tests.tools.bench import run as bench
 from tests.tools.bench.data import DATA_SEED, Base, base, sample
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
-from tests.tools.bench.rows import ROWS, Repeat, Row
+from tests.tools.bench.repeat import Repeat, Row
+from tests.tools.bench.rows import ROWS
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -15,7 +15,7 @@ import pytest
 from test_model import CASES, Case
 
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.counting.remembered import ElementAnswers, Read
+from abox_ops.counting.remembered import CountedLabels, ElementAnswers
 from abox_ops.elements.columns import Graph
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
@@ -149,10 +149,10 @@ def test_what_is_remembered_is_what_would_be_counted(decider: Decider) -> None:
         remembered_and_afresh(seed, decider)
 
 
-def _blind(which: str) -> Callable[[ElementAnswers, Graph, Read], None]:
+def _blind(which: str) -> Callable[[ElementAnswers, Graph, CountedLabels], None]:
     """Forgets only what may change with the rest of what is read."""
 
-    def forget(self: ElementAnswers, graph: Graph, read: Read) -> None:
+    def forget(self: ElementAnswers, graph: Graph, read: CountedLabels) -> None:
         kept = self._read
         self._read = kept._replace(**{which: getattr(read, which)[: len(kept.label)]})
         _FORGET(self, graph, read)
@@ -163,7 +163,7 @@ def _blind(which: str) -> Callable[[ElementAnswers, Graph, Read], None]:
 _FORGET = ElementAnswers.forget
 
 
-@pytest.mark.parametrize("which", Read._fields)
+@pytest.mark.parametrize("which", CountedLabels._fields)
 def test_remembering_without_looking_is_found(which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ElementAnswers, "forget", _blind(which))
     with pytest.raises(AssertionError):

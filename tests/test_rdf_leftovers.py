@@ -12,7 +12,7 @@ from shiq.check import check_insertions
 from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
-from shiq.rdf.judging import LEFT_OUT, Judging, Report, judge, left_out, moved
+from shiq.rdf.judging import LEFT_OUT, Judging, RangeReport, judge, left_out, moved
 from shiq.rdf.ranges import byte_ranges
 from shiq.reading import Reading
 from shiq.sources import FileSource, source_of
@@ -516,7 +516,7 @@ def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(seed: int, tmp
     before, found, judging = 0, [list[Leftover]() for _ in LEFT_OUT], Judging(known, aside=True)
     for part in byte_ranges(source, "a0", dice.choice([40, 300, 10_000])):
         parsed = part.parse()
-        bulk = judge(parsed, judging, Report(part.source, part.scope), most_aside=1)
+        bulk = judge(parsed, judging, RangeReport(part.source, part.scope), most_aside=1)
         for leftovers, some in zip(found, left_out(parsed, bulk)):
             leftovers += (moved(leftover, before) for leftover in some)
         before += parsed.lines

@@ -25,7 +25,7 @@ from pyspark import cloudpickle
 from abox_ops.modules.decide import Decider
 from jobs.spark import worker
 from jobs.spark.building.build import BuildSettings, BuiltStore, build
-from jobs.spark.building.reading import Read
+from jobs.spark.building.reading import Chunks
 from jobs.store import Certificate, Store, numbering, open_store
 from jobs.store.schema import ALWAYS, COMPLETION
 from jobs.store.upkeep import prepare, write_store
@@ -149,7 +149,7 @@ def built(
         told.append(found)
         return Certificate.now(verdict="undetermined", reasoner="own")
 
-    def leftovers(found: Read) -> tuple[Leftover, ...]:
+    def leftovers(found: Chunks) -> tuple[Leftover, ...]:
         return (*ontology.leftovers, *found.leftovers)
 
     build(session, path, ontology, sources, certifying, leftovers=leftovers, settings=settings)

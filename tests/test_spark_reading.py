@@ -45,7 +45,7 @@ from shiq.model import (
 from shiq.packed import Packing
 from shiq.rdf import read_assertions
 from shiq.rdf.assertion_rows import assertion_rows
-from shiq.rdf.judging import Judging, Report, entities_of, first_lines, judge
+from shiq.rdf.judging import Judging, RangeReport, entities_of, first_lines, judge
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, parsed_texts, table_ranges
 from shiq.rdf.tables import COLUMNS, line_of
 from shiq.reading import Place
@@ -88,7 +88,7 @@ LINES = [
 JUDGING = Judging(KNOWN, asked=entities_of(KNOWN))
 
 
-def read(ranges: Sequence[Range], store: StoreKey) -> tuple[pa.Table, list[Report], list[Leftover], Counter[str]]:
+def read(ranges: Sequence[Range], store: StoreKey) -> tuple[pa.Table, list[RangeReport], list[Leftover], Counter[str]]:
     """What tasks over ``ranges`` give: rows of assertions, reports; leftovers and ledger of all."""
     parts = dict(enumerate(ranges))
     batches = [batch for number, part in parts.items() for batch in read_range(number, part, JUDGING, store)]
@@ -252,7 +252,7 @@ def test_lines_may_have_times() -> None:
     """The row of each assertion has the time of its line; rows know of no store."""
     lines = [f"<urn:b> {TYPE} <urn:Cat> .", "broken", "<urn:a> <urn:knows> _:x .", '<urn:a> <urn:age> "7"@en .']
     parsed = parsed_texts(lines, "events", "e", times=[9, 8, 7, 6])
-    report = Report("events", "e")
+    report = RangeReport("events", "e")
     rows = assertion_rows(parsed, judge(parsed, JUDGING, report))
     assert [tuple(row.values()) for row in rows.select(["kind", "s", "p", "o", "language", "line", "t"]).to_pylist()] == [
         ("class", "urn:b", "urn:Cat", "", "", 1, 9),

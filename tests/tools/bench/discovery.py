@@ -23,7 +23,7 @@ from streams.discovery.ground import mine_ground
 from streams.discovery.settings import Settings
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
-from tests.tools.bench.rows import Repeat, Row
+from tests.tools.bench.repeat import Repeat, Row
 
 #: The city, its window, and the slides that are compared, with what the exact miner should be faster by.
 ROADS, WINDOW = 60, 192

@@ -26,7 +26,7 @@ from streams.enrichment.policies import capacity_of
 from streams.enrichment.statements import Statement, split
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
-from tests.tools.bench.rows import Repeat, Row
+from tests.tools.bench.repeat import Repeat, Row
 
 #: Events of a measurement, and structures of a small cache and a large one.
 EVENTS, FEW, MANY = 10_000, 100, 100_000

@@ -8,62 +8,18 @@ from __future__ import annotations
 
 import shutil
 import statistics
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.tools.bench.data import Base, sample
-from tests.tools.bench.process import Asked, Bench, Checked, NotMeasured
+from tests.tools.bench.process import Asked, Checked
 from tests.tools.bench.record import Figure
+from tests.tools.bench.repeat import Repeat, Row
 
 #: Insertions in the small batch; assertions that a resident session is asked about one by one.
 SMALL, SINGLE = 1000, 400
 #: Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed apart.
 EXPLAINED, EXPLAINING_SECONDS = 10, 60
-
-
-@dataclass
-class Repeat:
-    """One repeat of a row: figures by name, remarks, and what of ours went wrong."""
-
-    bench: Bench
-    number: int
-    values: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
-
-    @property
-    def seed(self) -> int:
-        return self.bench.seed + self.number
-
-    def key(self, *of: object) -> tuple[object, ...]:
-        """Names something that the rows of this repeat share."""
-        return (*of, self.number)
-
-    def expect(self, verdict: str, expected: str, what: str) -> None:
-        """Notes a verdict that is not the known one."""
-        if verdict != expected:
-            self.wrong.append(f"{what}: {verdict}, but {expected} is right")
-
-    def attempt(self, measure: Callable[[], None]) -> None:
-        """Measures what a peer is needed for; without it, the rest of the row stands, and the note says why."""
-        try:
-            measure()
-        except NotMeasured as why:
-            self.notes.append(str(why))
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row: its name, what it is about, its figures, and how one repeat measures them."""
-
-    name: str
-    title: str
-    figures: tuple[Figure, ...]
-    measure: Callable[[Repeat], None]
-
-
-# --- LUBM-5 beside Pellet -------------------------------------------------------------------------
 
 
 def _lubm5(repeat: Repeat) -> Base:

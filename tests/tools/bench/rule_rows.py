@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from tests.tools.bench.record import Figure
-from tests.tools.bench.rows import Repeat, Row
+from tests.tools.bench.repeat import Repeat, Row
 
 _FOR_INFORMATION = 0
 #: Points before windows are full, and what is made once is made, are left out.

@@ -30,8 +30,8 @@ from tests.tools.bench.discovery import DISCOVERY_ROWS
 from tests.tools.bench.enrichment import ENRICHMENT_ROWS
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
+from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.rows import ROWS as BATCH_ROWS
-from tests.tools.bench.rows import Repeat, Row
 from tests.tools.bench.rule_rows import RULE_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 

@@ -25,7 +25,7 @@ from streams.consistency.strategies import Bolts, strategy_of
 from streams.consistency.topology import Bolt, Cut, bolts
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
-from tests.tools.bench.rows import Repeat, Row
+from tests.tools.bench.repeat import Repeat, Row
 
 WINDOW, PEOPLE = 8, 2_000
 #: Tuples for columns, and for what goes tuple by tuple.
