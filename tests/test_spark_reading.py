@@ -44,9 +44,8 @@ from shiq.model import (
 )
 from shiq.packed import Packing
 from shiq.rdf import read_assertions
-from shiq.rdf.assertion_rows import assertion_rows
-from shiq.rdf.judging import Judging, RangeReport, entities_of, first_lines, judge
-from shiq.rdf.ranges import ByteRange, Range, byte_ranges, parsed_texts, table_ranges
+from shiq.rdf.judging import Judging, RangeReport, entities_of, first_lines
+from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
 from shiq.rdf.tables import COLUMNS, line_of
 from shiq.reading import Place
 from shiq.sources import FileSource, TableSource, source_of
@@ -246,30 +245,6 @@ def test_ranges_give_what_reading_in_one_piece_gives(
     for assertion, place in assertions_of(rows_, origins):
         places.setdefault(assertion, []).append(place)
     assert {a: tuple(dict.fromkeys(found)) for a, found in places.items()} == whole.places(list(whole.abox))
-
-
-def test_lines_may_have_times() -> None:
-    """The row of each assertion has the time of its line; rows know of no store."""
-    lines = [f"<urn:b> {TYPE} <urn:Cat> .", "broken", "<urn:a> <urn:knows> _:x .", '<urn:a> <urn:age> "7"@en .']
-    parsed = parsed_texts(lines, "events", "e", times=[9, 8, 7, 6])
-    report = RangeReport("events", "e")
-    rows = assertion_rows(parsed, judge(parsed, JUDGING, report))
-    assert [tuple(row.values()) for row in rows.select(["kind", "s", "p", "o", "language", "line", "t"]).to_pylist()] == [
-        ("class", "urn:b", "urn:Cat", "", "", 1, 9),
-        ("role", "urn:a", "urn:knows", "_:e.x", "", 3, 7),
-        ("data", "urn:a", "urn:age", "7", "en", 4, 6),
-    ]
-    assert "t" not in assertion_rows(parsed_texts(lines, "events", "e"), judge(parsed, JUDGING, report)).column_names
-
-
-def test_rows_of_tables_may_have_times(tmp_path: Path) -> None:
-    columns = {"s": ["<urn:a>", "bad", "<urn:b>", "<urn:c>"], "p": [TYPE] * 4, "o": ["<urn:Cat>"] * 4, "at": [5, 6, None, 8]}
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=3)
-    source = source_of(str(tmp_path / "t.parquet"))
-    assert isinstance(source, TableSource)
-    (range_,), _ = table_ranges(source, "a0", 9)
-    assert replace(range_, time="at").parse().times_of([0, 1, 2]) == [5, None, 8]
-    assert range_.parse().times == []
 
 
 def test_rows_hold_every_assertion() -> None:

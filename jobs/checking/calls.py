@@ -1,13 +1,4 @@
-"""The public call: are these insertions consistent with this knowledge base?
-
->>> from shiq.abox import abox_of
->>> from shiq.model import *
->>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
->>> base, batch = [ClassAssertion(Class("urn:Cat"), "urn:tom")], [ClassAssertion(Class("urn:Dog"), "urn:tom")]
->>> result = check_insertions(tbox, abox_of(base), abox_of(batch), engine="memory", reasoner="own")
->>> result.verdict.value, result.conflicts[0].insertions
-('inconsistent', ('<urn:tom> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Dog> .',))
-"""
+"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store of it."""
 
 from __future__ import annotations
 

@@ -19,17 +19,7 @@ _PIECE = 1 << 17
 
 
 def assertion_rows(parsed: ParsedRange, bulk: Bulk) -> pa.Table:
-    """The assertions that ``bulk`` has of ``parsed``; with the column ``t``, if lines have times.
-
-    >>> from shiq.model import Signature
-    >>> from shiq.rdf.bulk import resolve
-    >>> from shiq.rdf.ranges import parsed_texts
-    >>> parsed = parsed_texts(["<urn:a> <urn:knows> <urn:b> ."], "events", "a", times=[5])
-    >>> known = Signature(object_properties=frozenset(["urn:knows"]))
-    >>> bulk = resolve(parsed.triples, known, headers=(), nodes=(), individuals=lambda: (), counted=1)
-    >>> assertion_rows(parsed, bulk).select(["kind", "s", "p", "o", "t"]).to_pylist()
-    [{'kind': 'role', 's': 'urn:a', 'p': 'urn:knows', 'o': 'urn:b', 't': 5}]
-    """
+    """The assertions that ``bulk`` has of ``parsed``."""
     triples, terms = parsed.triples, parsed.triples.terms
     rows = np.concatenate([bulk.classes, bulk.roles, bulk.data])
     counts = (len(bulk.classes), len(bulk.roles), len(bulk.data))
@@ -53,8 +43,6 @@ def assertion_rows(parsed: ParsedRange, bulk: Bulk) -> pa.Table:
     columns["key"] = pa.array([triples.keys.get(row, "") for row in given] if triples.keys else [""] * len(rows), pa.string())
     columns["graph"] = pa.array([triples.graph_of(row) for row in given] if triples.graph else [""] * len(rows), pa.string())
     columns["line"] = pa.array(column(triples.line)[rows].astype(np.int64))
-    if parsed.times:
-        columns["t"] = pa.array(parsed.times_of(rows), pa.int64())
     return pa.table(columns)
 
 

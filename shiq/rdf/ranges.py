@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,10 +16,9 @@ from typing import BinaryIO, cast
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.packed import Packing
-from shiq.rdf.bulk import Rows
 from shiq.rdf.lines import read_lines
 from shiq.rdf.tables import COLUMNS, TableFile, read_rows, row_groups, rows_of, table_files
-from shiq.rdf.triples import Rejects, Triples, column
+from shiq.rdf.triples import Rejects, Triples
 from shiq.sources import FileSource, TableKind, TableSource
 from shiq.verdict import Leftover
 
@@ -31,12 +29,11 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 @dataclass
 class ParsedRange:
     """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them; ``lines``: how many these are (of
-    a file, its newlines); ``times``: of each line, where it was asked for, None where that is no integer."""
+    a file, its newlines)."""
 
     triples: Triples
     rejects: Rejects
     lines: int = 0
-    times: Sequence[int | None] = ()
 
     @classmethod
     def of(cls, source: str) -> ParsedRange:
@@ -44,23 +41,6 @@ class ParsedRange:
         triples = Triples()
         triples.begin(source)
         return cls(triples, Rejects(source))
-
-    def times_of(self, rows: Rows | Sequence[int]) -> list[int | None]:
-        """The times of ``rows`` of the triples."""
-        return [self.times[line - 1] for line in column(self.triples.line)[rows].tolist()]
-
-
-def parsed_texts(lines: Sequence[str], source: str, scope: str, *, times: Sequence[int | None] = ()) -> ParsedRange:
-    """``lines`` of N-Quads, each with its time, if these are told.
-
-    >>> parsed = parsed_texts(["<urn:a> <urn:p> <urn:b> .", "what?", "<urn:c> <urn:p> <urn:d> ."], "events", "a", times=[5, 5, 7])
-    >>> parsed.times_of([0, 1]), parsed.rejects.total
-    ([5, 7], 1)
-    """
-    parsed = ParsedRange.of(source)
-    data = "\n".join(lines).encode("utf-8", "surrogatepass")
-    read_lines(io.BytesIO(data), parsed.triples, scope, parsed.rejects, quads=True, part=True)
-    return replace(parsed, lines=len(lines), times=times)
 
 
 # --- files of lines -------------------------------------------------------------------------------
@@ -152,24 +132,20 @@ class _Part:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows. ``time``: the column
-    that tells the time of each row."""
+    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows."""
 
     source: str
     scope: str
     groups: tuple[tuple[TableFile, int], ...]
-    time: str = ""
 
     def parse(self) -> ParsedRange:
         """Raises: InputError."""
-        parsed, times, columns = ParsedRange.of(self.source), list[int | None](), (*COLUMNS, *([self.time] if self.time else ()))
+        parsed = ParsedRange.of(self.source)
         for file, group in self.groups:
-            for rows in rows_of(self.source, file, (group,), columns):
-                read_rows(rows[: len(COLUMNS)], parsed.lines, parsed.triples, self.scope, parsed.rejects)
+            for rows in rows_of(self.source, file, (group,), COLUMNS):
+                read_rows(rows, parsed.lines, parsed.triples, self.scope, parsed.rejects)
                 parsed.lines += len(rows[0])
-                for values in rows[len(COLUMNS) :]:
-                    times += (value if type(value) is int else None for value in values)
-        return replace(parsed, times=times)
+        return parsed
 
 
 def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[TableRange], tuple[Leftover, ...]]:
