@@ -16,12 +16,13 @@ from test_model import CASES, Case
 
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.counting.remembered import CountedLabels, ElementAnswers
-from abox_ops.elements.columns import Graph
+from abox_ops.elements.columns import Graph, longer
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
+from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.outside_columns import stored_completion
 from abox_ops.patch.renewal import Renewal
 from jobs.store import open_store as open_stored
@@ -169,6 +170,38 @@ def test_remembering_without_looking_is_found(which: str, decider: Decider, monk
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             remembered_and_afresh(seed, decider)
+
+
+def _unread(self: Frontier, graph: Graph, counts: FineCounts | None, *columns: Any) -> Any:
+    """The elements that changed, and none that read them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Graph, "with_readers", lambda graph, chosen: longer(chosen, len(graph)))
+        return _REACHED(self, graph, counts, *columns)
+
+
+def _settled(self: Frontier, graph: Graph, *read: Any) -> Any:
+    found = _REACHED(self, graph, *read)
+    return found if self._rep is None else np.zeros_like(found)
+
+
+_REACHED = Frontier.reached
+ROUNDS: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
+    "what the first round has seen is settled": (10, Frontier, "stale", _settled),
+    "elements beside one that changed are settled": (263, Frontier, "reached", _unread),
+    "only what changed is made equal": (80, Graph, "with_readers", lambda graph, chosen: longer(chosen, len(graph))),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_a_round_that_passes_over_what_it_should_look_at_is_found(
+    name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed, owner, function, mistaken = ROUNDS[name]
+    kb = random_kb(seed)
+    check_equal(kb.tbox, kb.abox, kb.insertions, decider)
+    monkeypatch.setattr(owner, function, mistaken)
+    with pytest.raises(AssertionError):
+        check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
 # --- in a store ------------------------------------------------------------------------------------

@@ -56,8 +56,7 @@ class Counts:
         self.class_of = np.concatenate([self.class_of, number[example][inverse]])
         if self.calculus.space.m_type:
             label = self.graph.label[known:]
-            reduced = self.calculus.table.masked(label, np.zeros(len(label), np.int64), [self.calculus.counting_bits])
-            self._label = np.concatenate([self._label, reduced])
+            self._label = np.concatenate([self._label, self.calculus.table.cut(label, self.calculus.counting_bits)])
 
     def classes(self, elements: Ints) -> Ints:
         """The class of each element."""

@@ -13,7 +13,7 @@ import numpy as np
 from abox_ops.counting.groups_columns import GroupCounts
 from abox_ops.counting.remembered import ElementAnswers
 from abox_ops.counting.view_columns import CountingView
-from abox_ops.elements.columns import Graph, flag_of, flags
+from abox_ops.elements.columns import Graph, flag_of, flags, longer
 from abox_ops.elements.partition import components
 from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
@@ -81,25 +81,37 @@ class FineCounts(GroupCounts):
 
     def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
         """(code, element) for every element of the classes; of those outside, elements that are in I now are among them."""
-        codes, rep = unique(classes), self.graph.rep
-        reps = self.graph.reps()
-        own = reps[self.inside(reps)]
-        in_ = self._class[own] * 2 + 1
+        rep, out = self.graph.rep, self.outside_classes()
+        is_in = classes % 2 == 1
+        own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
+        inner = np.flatnonzero(own[: len(self._class)][self._class] & self._inside)
+        inner = inner[rep[inner] == inner]
         # By every number: an element of a class may be part of a larger one by now, which another of its parts stands for.
-        out = self.outside_classes() * 2
-        chosen_in, chosen_out = np.isin(in_, codes), np.flatnonzero(np.isin(out, codes))
-        element = rep[chosen_out]
-        if len(reps) < len(rep):
-            once = distinct(row_codes(out[chosen_out], element))[2]
-            chosen_out, element = chosen_out[once], element[once]
-        return np.concatenate([in_[chosen_in], out[chosen_out]]), np.concatenate([own[chosen_in], element])
+        outer = np.flatnonzero(others[out])
+        element, code = rep[outer], out[outer] * 2
+        if (element != outer).any():
+            once = distinct(row_codes(code, element))[2]
+            code, element = code[once], element[once]
+        return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
+
+    def with_mates(self, chosen: Bools) -> Bools:
+        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of them: inside, outside, or both."""
+        rep, out = self.graph.rep, self.outside_classes()
+        parts = longer(chosen, len(rep))[rep]
+        found = flags(len(rep), rep[flags(len(rep), out[parts])[out]]) | parts
+        known = len(self._class)
+        found[:known] |= flags(known, self._class[parts[:known] & self._inside])[self._class] & self._inside
+        return found
+
+    def class_numbers(self) -> Ints:
+        """By number: one of the elements that its class in I has; itself for those outside."""
+        return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
     def sizes(self, elements: Ints) -> Ints:
         """How many elements the class of each of ``elements`` has."""
         codes = self.classes(elements)
-        code, _ = self.pairs(codes)
-        found, count = np.unique(code, return_counts=True)
-        sizes: Ints = count[np.searchsorted(found, codes)] if len(codes) else codes
+        found, inverse, _ = distinct(self.pairs(codes)[0])
+        sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
         return sizes
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
@@ -149,14 +161,15 @@ class FineCounts(GroupCounts):
     def _overfull(self, clause: CompiledClause, members: Ints) -> _Overfull:
         count = len(self._class)
         full = members[~self.is_within_alone(members, clause)]
-        owns = members[self._own(clause, members, np.arange(len(members)), len(members)) > 0]
-        return _Overfull(flags(count, full), flags(count, owns))
+        return _Overfull(flags(count, full), flags(count, members[self._owns(clause, members)]))
 
     def _ties(self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull) -> tuple[Ints, Ints]:
         """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over all of these groups: ∪E, and
         what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour.
 
         A member whose neighbours were tied for all these reasons before stands for them by its hub."""
+        if not len(members):
+            return _NONE, _NONE
         state.elements[members] = True
         own = flags(count, group[state.owns[members]])
         reasons = np.where(own, _TIED | _OWN, _TIED)

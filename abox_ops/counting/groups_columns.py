@@ -41,15 +41,14 @@ class GroupCounts:
         self._was_read = CountedLabels(_NONE, _NONE)
         self._view, self._remembered = view, remembered
         if calculus.space.m_type:
-            remembered.forget(graph, self._read())
+            remembered.forget(graph, self.read())
 
-    def _read(self) -> CountedLabels:
+    def read(self) -> CountedLabels:
         """By number: what counting reads of the labels."""
         known = len(self._was_read.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self._labels()[known:]
-            masks = [calculus.counting_bits, calculus.filler_bits]
-            more = [calculus.table.masked(label, np.full(len(label), i, np.int64), masks) for i in range(len(masks))]
+            more = [calculus.table.cut(label, mask) for mask in (calculus.counting_bits, calculus.filler_bits)]
             self._was_read = CountedLabels(*(np.concatenate(columns) for columns in zip(self._was_read, more)))
         return self._was_read
 
@@ -63,7 +62,7 @@ class GroupCounts:
         """Where the label of each element stands in the view."""
         known = len(self._row)
         if known < len(self.graph):
-            self._row = np.concatenate([self._row, self._view.rows(self._read().label[known:])])
+            self._row = np.concatenate([self._row, self._view.rows(self.read().label[known:])])
         return self._row[elements]
 
     def is_within_alone(self, elements: Ints, clause: CompiledClause) -> Bools:
@@ -71,7 +70,7 @@ class GroupCounts:
         new = elements[self._remembered.of(clause, self.graph)[elements] < 0]
         if len(new):
             full = self._full(clause, new, np.arange(len(new)), len(new))
-            self._remembered.learn(clause, self.graph, new, full, self._read())
+            self._remembered.learn(clause, self.graph, new, full, self.read())
         found: Bools = self._remembered.of(clause, self.graph)[elements] == 0
         return found
 
@@ -125,6 +124,16 @@ class GroupCounts:
         np.maximum.at(own, group, self._needed(members, [a for a in self._at_least() if a.role in below]))
         return own
 
+    def _owns(self, clause: CompiledClause, elements: Ints) -> Bools:
+        """Which elements may by themselves have a witness of their own below the role of ``clause``."""
+        question = ("owns", clause.index)
+        new = elements[self._remembered.of(question, self.graph)[elements] < 0]
+        if len(new):
+            found = self._own(clause, new, np.arange(len(new)), len(new)) > 0
+            self._remembered.learn(question, self.graph, new, found, self.read())
+        owns: Bools = self._remembered.of(question, self.graph)[elements] == 1
+        return owns
+
     def _at_least(self) -> list[AtLeast]:
         return list(dict.fromkeys(self.calculus.space.at_least.values()))
 
@@ -146,7 +155,7 @@ class GroupCounts:
         asked = elements[found]
         new = asked[self._remembered.of(need, self.graph)[asked] < 0]
         if len(new):
-            self._remembered.learn(need, self.graph, new, ~self._is_met(need, new), self._read())
+            self._remembered.learn(need, self.graph, new, ~self._is_met(need, new), self.read())
         found[found] = self._remembered.of(need, self.graph)[asked] == 1
         return found
 

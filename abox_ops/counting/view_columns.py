@@ -6,10 +6,10 @@ import numpy as np
 
 from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools
+from abox_ops.labels.numbered import Bools, LabelMemo
 from shiq.bits import bits
 from shiq.clause import AtLeast
-from shiq.columns.arrays import Ints, distinct
+from shiq.columns.arrays import Ints
 
 
 class CountingView:
@@ -19,7 +19,7 @@ class CountingView:
     def __init__(self, calculus: Calculus) -> None:
         self.calculus = calculus
         self._column = {atom: i for i, atom in enumerate(bits(calculus.counting_bits))}
-        self._of: dict[int, int] = {}
+        self._of = LabelMemo()
         self._positive = np.zeros((0, len(self._column)), np.bool_)
         self._negative = np.zeros((0, len(self._column)), np.bool_)
         self._known: dict[object, Bools] = {}
@@ -33,15 +33,19 @@ class CountingView:
 
     def rows(self, labels: Ints) -> Ints:
         """The row of each label; new ones are added."""
-        found, inverse, _ = distinct(labels)
-        new = [i for i in found.tolist() if i not in self._of]
+        new: list[int] = []
+
+        def row(label: int) -> int:
+            new.append(label)
+            return len(self._positive) + len(new) - 1
+
+        found = self._of.of(labels, row)
         if new:
-            self._of.update(zip(new, range(len(self._of), len(self._of) + len(new))))
             known = self.calculus.table.labels
             self._positive = np.concatenate([self._positive, self._matrix([known[i][0] for i in new])])
             self._negative = np.concatenate([self._negative, self._matrix([known[i][1] for i in new])])
             self._known.clear()
-        return np.fromiter((self._of[i] for i in found.tolist()), np.int64, len(found))[inverse]
+        return found
 
     def _matrix(self, masks: list[int]) -> Bools:
         size = (max(len(self.calculus.tbox.atoms), *(mask.bit_length() for mask in masks)) + 8) // 8

@@ -19,7 +19,7 @@ from abox_ops.elements.partition import StoredPartition, components
 from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq import model as owl
-from shiq.columns.arrays import Columns, Ints, positions, unique
+from shiq.columns.arrays import Columns, Ints, grown, positions, ranges, unique
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.roles import Role, RoleBox, role_of
 
@@ -86,6 +86,7 @@ class Graph:
         self.different["inserted"] = np.zeros(0, np.bool_)
         self.rare = Rare([], [], [])
         self._mapped: tuple[Ints, Ints, Ints] | None = None
+        self._by_source = _BySource()
         self._is_joined = False
         self._has_insertions = False
         self.asserted_complex: list[tuple[int, int, owl.Assertion]] = []
@@ -139,16 +140,13 @@ class Graph:
         old = np.full(len(keys), EMPTY_ID, np.int64)
         in_base = keys < FRESH
         old[in_base] = self.old_labels(keys[in_base])
-        self.key = np.concatenate([self.key, keys])
-        self.group = np.concatenate([self.group, group])
-        self.old = np.concatenate([self.old, old])
-        self.label = np.concatenate([self.label, old])
-        self.rep = np.concatenate([self.rep, number])
-        self.gathered = np.concatenate([self.gathered, np.zeros(len(keys), np.bool_)])
-        self.expanded = np.concatenate([self.expanded, np.zeros(len(keys), np.bool_)])
-        all_keys, all_numbers = np.concatenate([self._keys, keys]), np.concatenate([self._numbers, number])
-        order = np.argsort(all_keys, kind="stable")
-        self._keys, self._numbers = all_keys[order], all_numbers[order]
+        self.key, self.group = grown(self.key, keys), grown(self.group, group)
+        self.old, self.label = grown(self.old, old), grown(self.label, old)
+        self.rep, nothing = grown(self.rep, number), np.zeros(len(keys), np.bool_)
+        self.gathered, self.expanded = grown(self.gathered, nothing), grown(self.expanded, nothing)
+        order = np.argsort(keys)
+        at = np.searchsorted(self._keys, keys[order])
+        self._keys, self._numbers = np.insert(self._keys, at, keys[order]), np.insert(self._numbers, at, number[order])
 
     def reps(self) -> Ints:
         """The elements, each by the number that stands for it."""
@@ -156,13 +154,11 @@ class Graph:
 
     def peers(self, reps: Ints) -> Ints:
         """The numbers that ``reps`` stand for."""
-        chosen = np.zeros(len(self), np.bool_)
-        chosen[reps] = True
-        return np.flatnonzero(chosen[self.rep])
+        return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
-        self._mapped = None
+        self._mapped, self._by_source = None, _BySource()
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
@@ -172,9 +168,7 @@ class Graph:
     def is_new(self) -> Bools:
         """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
         count = np.bincount(self.rep, minlength=len(self))
-        fresh = np.zeros(len(self), np.bool_)
-        fresh[self.rep[self.key >= FRESH]] = True
-        return fresh | (count > 1)
+        return flags(len(self), self.rep[self.key >= FRESH]) | (count > 1)
 
     # --- rows --------------------------------------------------------------------------------------
 
@@ -240,7 +234,7 @@ class Graph:
             "target_node": rows["neighbour"],
             "inserted": rows["inserted"],
         }
-        self.edges = {name: np.concatenate([column, found[name]]) for name, column in self.edges.items()}
+        self.edges = {name: grown(column, found[name]) for name, column in self.edges.items()}
         self._mapped = None
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
@@ -281,13 +275,23 @@ class Graph:
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
         """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
-        if self._mapped is None:
+        if not self._is_joined:
+            self._mapped = self.edges["source"], self.edges["role"], self.edges["target"]
+        elif self._mapped is None:
             self._mapped = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
         source, role, target = self._mapped
         if chosen is None:
             return source, role, target
-        rows = chosen[source]
+        rows = self._by_source.rows(source, chosen)
         return source[rows], role[rows], target[rows]
+
+    def with_readers(self, chosen: Bools) -> Bools:
+        """The elements in ``chosen`` (a flag by number), and those of which known role assertions lead to one of them."""
+        found = longer(chosen, len(self))
+        if chosen.any():
+            source, _, target = self.half_edges()
+            found[source[found[target]]] = True
+        return found
 
     def contradicted(self) -> Ints:
         """The gathered elements of which two members are asserted to be different."""
@@ -296,11 +300,34 @@ class Graph:
 
     def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
         """(element, node) for every member of the gathered ``reps``."""
-        chosen = np.zeros(len(self), np.bool_)
-        chosen[reps] = True
         element = self.rep[self.member_element]
-        rows = chosen[element]
+        rows = flags(len(self), reps)[element]
         return element[rows], self.member_node[rows]
+
+
+class _BySource:
+    """The rows of a column that only grows, by what stands in them, without a look at all rows where few are asked for."""
+
+    def __init__(self) -> None:
+        self._order = np.zeros(0, np.int32)
+        self._sorted = np.zeros(0, np.int32)
+
+    def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
+        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for each."""
+        if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
+            found: Bools = chosen[column]
+            return found
+        if len(column) > 2 * len(self._order):
+            self._order = np.argsort(column, kind="stable").astype(np.int32)
+            self._sorted = column[self._order].astype(np.int32)
+        wanted = np.flatnonzero(chosen).astype(np.int32)
+        known = ranges(self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right"))
+        later = np.flatnonzero(chosen[column[len(self._order) :]]) + len(self._order)
+        return np.concatenate([np.sort(self._order[known].astype(np.int64)), later])
+
+
+#: Rows from which on an order by source is kept; how much fewer must be asked for that it is looked up.
+_MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:

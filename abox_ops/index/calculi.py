@@ -63,7 +63,9 @@ class Calculi:
                 if same and len(known.table.labels) <= _REMEMBERED:
                     return known
             # Parts of one batch bring the same names again and again while it is explained.
-            self._latest[:] = [Calculus(simplified.clauses, names, index.calculus.table.labels[: index.stored_labels])]
+            like = next((c for c in (*self._latest, index.calculus) if c.tbox is simplified.clauses and not crowded), None)
+            labels = index.calculus.table.labels[: index.stored_labels]
+            self._latest[:] = [Calculus(simplified.clauses, names, labels, like)]
             return self._latest[0]
         return self._published if as_before else Calculus(simplified.definition4_clauses, names)
 

@@ -25,14 +25,15 @@ from shiq.roles import Role
 
 class Calculus:
     """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were
-    given out before, of a TBox whose atoms are a prefix."""
+    given out before, of a TBox whose atoms are a prefix. ``like``: one for the same clauses, which shares what it works out."""
 
-    def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,)) -> None:
+    def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,), like: Calculus | None = None) -> None:
         self.tbox, self.names = tbox, names
-        self.space = LabelSpace(tbox)
+        self.space: LabelSpace = LabelSpace(tbox) if like is None else like.space
         self.table = LabelTable(self.space, list(labels))
-        self.data = DataView(self.space)
-        self.needs = Needs(self.space)
+        self.data: DataView = DataView(self.space) if like is None else like.data
+        self.needs: Needs = Needs(self.space) if like is None else like.needs
+        self._like = like
         self._roles: list[Role] = []
         self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
         self._class_ids: list[int] = []
@@ -43,11 +44,11 @@ class Calculus:
 
     @cached_property
     def completions(self) -> Completions:
-        return Completions(self.space)
+        return Completions(self.space) if self._like is None else self._like.completions
 
     @cached_property
     def residuals(self) -> Residuals:
-        return Residuals(self.space)
+        return Residuals(self.space) if self._like is None else self._like.residuals
 
     # --- roles and names ---------------------------------------------------------------------------
 

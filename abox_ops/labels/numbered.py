@@ -59,6 +59,26 @@ class Memo:
         return known, at
 
 
+class LabelMemo:
+    """Memory of a function of label numbers, which are not many."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(0, np.int64)
+
+    def of(self, ids: Ints, value: Callable[[int], int]) -> Ints:
+        """``value`` (never negative) of each of ``ids``, asked once per distinct one."""
+        more = int(ids.max(initial=-1)) + 1 - len(self._values)
+        if more > 0:
+            self._values = np.concatenate([self._values, np.full(more, -1, np.int64)])
+        found = self._values[ids]
+        new = found < 0
+        if new.any():
+            for i in unique(ids[new]).tolist():
+                self._values[i] = value(i)
+            found = self._values[ids]
+        return found
+
+
 @dataclass
 class LabelTable:
     """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of numbers, memoised."""
@@ -74,6 +94,7 @@ class LabelTable:
         self._without: dict[tuple[int, int], int] = {}
         #: The same for many at once, by the number of the mask and of the label.
         self._masked, self._masks = Memo(), dict[int, int]()
+        self._cut: dict[int, LabelMemo] = {}
         self._clashing = np.zeros(0, np.bool_)
 
     def id(self, label: Label) -> int:
@@ -112,6 +133,10 @@ class LabelTable:
         listed = list(self._masks)
 
         return self._masked.of(found, lambda key: self._without_others(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
+
+    def cut(self, ids: Ints, mask: int) -> Ints:
+        """Each label without the atoms outside ``mask``."""
+        return self._cut.setdefault(mask, LabelMemo()).of(ids, lambda i: self._without_others(i, mask))
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""

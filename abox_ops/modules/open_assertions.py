@@ -143,7 +143,7 @@ class OpenAssertions:
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
         alike = calculus.alike(property, self.graph.whole.are_strings(literal[example])[which])
-        label = calculus.table.masked(self.labels()[element], np.zeros(len(element), np.int64), [calculus.data_bits])
+        label = calculus.table.cut(self.labels()[element], calculus.data_bits)
         counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
         class_ = np.where(counts, self.counts.classes(element), -1)
         _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))

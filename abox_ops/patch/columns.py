@@ -17,15 +17,16 @@ from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import EMPTY_ID
+from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
 from abox_ops.patch.border_columns import Border
+from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.start_columns import started, uncovered
 from abox_ops.patch.state_columns import PatchState
 from abox_ops.told.columns import combine, saturate
 from shiq.clause import ClausalTBox
-from shiq.columns.arrays import Columns, Ints, contained, row_codes, unique
+from shiq.columns.arrays import Columns, Ints, contained, is_in, row_codes, unique
 
 _NONE = np.zeros(0, np.int64)
 #: Names the individuals of the modules of a closure.
@@ -49,6 +50,9 @@ class Patch(PatchState):
         super().__init__(index, calculus, graph, touched, outside, absent, **kind)
         self._name = name
         self._asked: Sequence[NamedModule] | None = None
+        self._frontier = Frontier()
+        #: What of the residuals each role assertion that is kept out asserts: element inside and outside, residual, clause.
+        self._kept_out = (_NONE, _NONE, _NONE, _NONE)
         self._rows: tuple[Columns, Columns] | None = None
 
     @property
@@ -60,7 +64,7 @@ class Patch(PatchState):
 
     def _saturate(self) -> None:
         """told⁺ of what the batch touches and of I."""
-        graph = self.graph
+        graph, fresh = self.graph, None
         if self._first is None:
             self._first = graph.locate_nodes(self.touched.nodes)
             if self.all_around or self.grown_tbox:
@@ -80,7 +84,9 @@ class Patch(PatchState):
             self.active[fresh] = True
             if self.grown_tbox:
                 self.take_in_all(fresh)
-        self.active = saturate(self.calculus, graph, self.active, self.take_in_all if self.grown_tbox else lambda elements: None)
+        take_in = self.take_in_all if self.grown_tbox else lambda elements: None
+        changed = None if fresh is None else flags(len(graph), fresh)
+        self.active = saturate(self.calculus, graph, self.active, take_in, changed=changed)
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
 
@@ -100,16 +106,24 @@ class Patch(PatchState):
                     return True
             self.assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
+            self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
+            self.uncertain |= self.stale
             self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)
             grown, unassumed = self._crossings()
             grown = unique(np.concatenate([grown, self._start()]))
             if self.inside[grown].all() and self.plain[unassumed].all():
                 # Last, since a pair that crosses by then has the border rules.
                 grown = self._uncovered()
-                if not len(grown):
-                    return False
+                self.uncertain = np.zeros(len(self.graph), np.bool_)
+            self._frontier.remember(self.graph, self.counts, *self._read())
+            if self.inside[grown].all() and self.plain[unassumed].all():
+                return False
             self.inside[grown] = True
             self.plain[unassumed] = True
+
+    def _read(self) -> tuple[Ints | Bools, ...]:
+        """What a round reads of each element, by number."""
+        return self.graph.label, self.mu, self.counts.class_numbers(), self.inside, self.active, self.is_new, self.joined
 
     def _start(self) -> Ints:
         return started(self, self.border)
@@ -122,12 +136,14 @@ class Patch(PatchState):
     def _crossings(self) -> tuple[Ints, Ints]:
         """The elements that must come in over role assertions, and the elements whose assumption leaves a clause unmet.
 
-        Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing.
+        Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing. Role
+        assertions between elements that are not stale ask for nothing, and keep their residuals.
         """
-        graph, table = self.graph, self.calculus.table
+        graph, stale = self.graph, self.stale
         calm = self.inside & ~self.contradictory()
         source, role, target = graph.half_edges()
-        rows = calm[source] & ~self.inside[target]
+        rows = stale[source] | stale[target]
+        rows[rows] = calm[source[rows]] & ~self.inside[target[rows]]
         source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
         seen = np.flatnonzero(self.seen(source, role, target))
         clash = seen[self.may_clash(source[seen], target[seen])]
@@ -139,7 +155,8 @@ class Patch(PatchState):
         asserted = ~inserted
         is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
         is_old &= ~self.is_new[source] & ~self.is_new[target]
-        at, received, kept_out = [_NONE], [_NONE], [(_NONE, _NONE, _NONE)]
+        settled = ~stale[self._kept_out[0]] & ~stale[self._kept_out[1]]
+        kept_out = [tuple(column[settled] for column in self._kept_out)]
         for clause, at_branch, open_ in self.open_instances(source, role, target):
             a, b = source[open_], target[open_]
             uncovered = ~self.border.is_covered(clause, at_branch, a, b, is_old[open_])
@@ -151,17 +168,14 @@ class Patch(PatchState):
                 continue
             residual = self.border.residual(clause, at_branch, self.mu[a])
             said = residual >= 0
-            at.append(a[said])
-            received.append(residual[said])
-            kept_out.append((a[said], b[said], np.full(int(said.sum()), code, np.int64)))
+            kept_out.append((a[said], b[said], residual[said], np.full(int(said.sum()), code, np.int64)))
             a, b = a[~said], b[~said]
             gives_up = self.border.residual(clause, at_branch, graph.label[a]) >= 0
             unassumed.append(a[gives_up])
             pulled.append(b[~gives_up])
             self.pulled_in.note(b[~gives_up], code)
-        self._kept_out = tuple(map(np.concatenate, zip(*kept_out)))
-        start = np.full(len(graph), EMPTY_ID, np.int64)
-        self.residual = table.accumulate(start, np.concatenate(at), np.concatenate(received))
+        here, out, residuals, codes = map(np.concatenate, zip(*kept_out))
+        self._kept_out = here, out, residuals, codes
         return unique(np.concatenate(pulled)), unique(np.concatenate(unassumed))
 
     # --- what is kept ------------------------------------------------------------------------------
@@ -175,7 +189,9 @@ class Patch(PatchState):
         if bare:
             kept[elements] = table.visible(graph.label[elements])
         else:
-            kept[elements] = table.join(table.visible(self.mu[elements]), _at(self.residual, elements))
+            here, _, residuals, _ = self._kept_out
+            start = np.full(len(graph), EMPTY_ID, np.int64)
+            kept[elements] = table.join(table.visible(self.mu[elements]), table.accumulate(start, here, residuals)[elements])
         edges, data = self._kept()
         touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
         clashing = np.flatnonzero(clash)
@@ -229,17 +245,9 @@ class Patch(PatchState):
 
     def pull_in_for(self, individuals: Sequence[str]) -> bool:
         """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
-        here, out, codes = self._kept_out
-        pulled = np.isin(here, self._elements(individuals))
-        pulled &= ~self.inside[out]
-        self.pulled_in.note(out[pulled], codes[pulled])
-        pulled = out[pulled]
+        here, out, _, codes = self._kept_out
+        wanted = is_in(here, self._elements(individuals)) & ~self.inside[out]
+        self.pulled_in.note(out[wanted], codes[wanted])
+        pulled = out[wanted]
         self.inside[pulled] = True
         return bool(len(pulled))
-
-
-def _at(column: Ints, elements: Ints) -> Ints:
-    known = elements < len(column)
-    found = np.full(len(elements), EMPTY_ID, np.int64)
-    found[known] = column[elements[known]]
-    return found

@@ -14,9 +14,9 @@ from shiq.columns.rows import DIFFERENT, SAME
 
 
 def started(state: PatchState, border: Border) -> Ints:
-    """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
+    """The stale elements of which the insertions say what is not part of the certified model, role assertions apart."""
     graph = state.graph
-    active = np.flatnonzero(state.active & ~state.inside)
+    active = np.flatnonzero(state.active & ~state.inside & state.stale)
     found = [active[state.is_new[active] | _says_more(state, active)], graph.elements_of(state.touched.negative)]
     pairs = graph.whole.inserted["pairs"].columns
     same = pairs["kind"] // 2 * 2 == SAME
@@ -29,7 +29,7 @@ def started(state: PatchState, border: Border) -> Ints:
     found += [a[~known], b[~known]]
     data = state.touched.data
     element = graph.elements_of(data["node"])
-    outside = ~state.inside[element]
+    outside = state.stale[element] & ~state.inside[element]
     element = element[outside]
     found.append(element[~state.is_decided(element, data["property"][outside], data["literal"][outside])])
     return unique(np.concatenate(found))
@@ -51,11 +51,11 @@ def _says_more(state: PatchState, elements: Ints) -> Bools:
 
 
 def uncovered(state: PatchState) -> Ints:
-    """The ends of inserted role assertions that no rule covers as things are."""
+    """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are."""
     graph = state.graph
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
-    rows &= ~(state.inside[source] & state.inside[target])
+    rows &= (state.uncertain[source] | state.uncertain[target]) & ~(state.inside[source] & state.inside[target])
     source, role, target = source[rows], role[rows], target[rows]
     open_ = np.zeros(len(source), np.bool_)
     seen = state.seen(source, role, target)

@@ -16,6 +16,7 @@ from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
 from abox_ops.modules.open_assertions import OpenAssertions
+from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.pairs_columns import are_violated
 from shiq.columns.arrays import Ints
@@ -31,6 +32,9 @@ class PatchState(OpenAssertions):
     inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
     #: Elements that A does not have, or not as they are now; elements that were made of several.
     is_new, joined = ElementFlags(), ElementFlags()
+    #: Elements that this round has to look at again; those that some round had to, since inserted role assertions were last
+    #: looked at.
+    stale, uncertain = ElementFlags(), ElementFlags()
 
     def __init__(
         self,
@@ -50,12 +54,14 @@ class PatchState(OpenAssertions):
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
-        self.is_new = self.joined = self.inside
+        self.is_new = self.joined = self.stale = self.uncertain = self.inside
         self._certified = self._mu = _NONE
         self._first: Ints | None = None
         self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = ElementAnswers(), ElementAnswers()
+        #: The triggers of each element, as the number of a label, or -1; and what they rest on.
+        self._tried, self._guessed = _NONE, Frontier()
 
     # --- by number ---------------------------------------------------------------------------------
 
@@ -150,17 +156,26 @@ class PatchState(OpenAssertions):
 
     def _triggers(self, elements: Ints) -> Ints:
         """For each of ``elements`` (ascending), as the number of a label: the head atoms that are better tried as true there."""
+        graph, counts = self.graph, None
+        if self.calculus.bounded:
+            nobody = np.zeros(len(graph), np.bool_)
+            counts = FineCounts(self.calculus, graph, self.labels, nobody, self._view, self._counted_before)
+        stale = self._guessed.reached(graph, counts, self.mu)
+        self._tried = np.concatenate([self._tried, np.full(len(graph) - len(self._tried), -1, np.int64)])
+        asked = elements[stale[elements] | (self._tried[elements] < 0)]
+        self._tried[asked] = self._new_triggers(asked, counts)
+        self._guessed.remember(graph, counts, self.mu)
+        return self._tried[elements]
+
+    def _new_triggers(self, elements: Ints, counts: FineCounts | None) -> Ints:
         graph, calculus, table = self.graph, self.calculus, self.calculus.table
         source, role, target = graph.half_edges(flags(len(graph), elements))
         keys, inverse = calculus.role_calculus.distinct(role, self.mu[source], self.mu[target])
         heads = np.array([calculus.role_calculus.unmet(*key) for key in keys], np.int64)[inverse]
         said = heads != EMPTY_ID
         at, received = [np.searchsorted(elements, source[said])], [heads[said]]
-        bounded = calculus.bounded
-        if bounded and len(elements):
-            nobody = np.zeros(len(graph), np.bool_)
-            counts = FineCounts(calculus, graph, self.labels, nobody, self._view, self._counted_before)
-            for c, names in bounded:
+        if counts is not None:
+            for c, names in calculus.bounded:
                 broken = np.flatnonzero(~counts.is_within_alone(elements, c))
                 at.append(broken)
                 received.append(np.full(len(broken), table.id((names, 0)), np.int64))

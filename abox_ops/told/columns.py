@@ -22,23 +22,28 @@ def saturate(
     active: Bools,
     take_in: Callable[[Ints], None] = lambda elements: None,
     *,
+    changed: Bools | None = None,
     from_outside: bool = False,
 ) -> Bools:
     """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
     are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
 
-    ``from_outside``: neighbours that are not active send too, and make equal what they must; they themselves stay as they are.
+    ``changed``: all others were at the fixpoint without these. ``from_outside``: neighbours that are not active send too, and
+    make equal what they must; they themselves stay as they are.
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
-    _closed(calculus, graph, active)
-    changed = active
+    changed = active if changed is None else changed
+    _closed(calculus, graph, changed)
     while True:
+        reached = changed
         while changed.any():
             graph.follow(changed)
             active, changed = longer(active, len(graph)), longer(changed, len(graph))
             changed = _send(calculus, graph, active, changed, from_outside)
-        grown = _merge(calculus, graph, _with_neighbours(graph, active) if from_outside else active)
+            reached = longer(reached, len(changed)) | changed
+        centres = longer(active, len(graph)) & graph.with_readers(reached)
+        grown = _merge(calculus, graph, _with_neighbours(graph, centres) if from_outside else centres)
         if not len(grown):
             return longer(active, len(graph))
         active = _activate(graph, active, grown)

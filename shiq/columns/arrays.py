@@ -194,6 +194,17 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
     return {name: _joined([part[name] for part in parts]) for name in empty}
 
 
+def grown(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """``column`` with ``more`` after it, in memory with room for a fourth beyond that: only the last that came of a column may
+    grow further."""
+    count, memory = len(column) + len(more), column.base
+    if not isinstance(memory, np.ndarray) or len(memory) < count:
+        memory = np.empty(count + count // 4 + 64, column.dtype)
+        memory[: len(column)] = column
+    memory[len(column) : count] = more
+    return memory[:count]
+
+
 def _joined(columns: list[Column]) -> Column:
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
