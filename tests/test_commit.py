@@ -15,7 +15,7 @@ from store_content import said
 
 import abox_ops.index.columns
 from jobs.store import open_store
-from jobs.store.upkeep import commit, commits, compact, write_store
+from jobs.store.upkeep import commit, compact, prepare, ranges, write_store
 from jobs.text.results import result_text
 from shiq.abox import abox_of
 from shiq.aside import Aside
@@ -50,13 +50,14 @@ def batches(assertions: list[Assertion], dice: random.Random, count: int) -> lis
     ]
 
 
-def run(seed: int, path: Path, count: int) -> tuple[int, int]:
+def run(seed: int, path: Path, count: int, width: int | None = None) -> tuple[int, int]:
     """Random commits on one random knowledge base; how many there were, and how many did not build anew."""
     kb = random_kb(seed)
     dice = random.Random(seed)
     pool = sorted({*kb.abox, *kb.insertions}, key=repr)
     now = set(dice.sample(pool, len(pool) // 2))
-    store = write_store(path / "kg", kb.tbox, abox_of(sorted(now, key=repr)))
+    prepared = prepare(kb.tbox, abox_of(sorted(now, key=repr)), width)
+    store = write_store(path / "kg", kb.tbox, abox_of(sorted(now, key=repr)), prepared=prepared)
     done = small = 0
     for insertions, deletions in batches(pool, dice, count):
         after = (now - set(deletions)) | set(insertions)
@@ -77,6 +78,14 @@ def run(seed: int, path: Path, count: int) -> tuple[int, int]:
 @pytest.mark.parametrize("seed", range(6))  # a thousand commits are slow
 def test_a_store_after_commits_equals_one_built_anew(seed: int, tmp_path: Path) -> None:
     assert run(seed, tmp_path, 5)[0] == 5
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))])
+def test_ranges_take_in_what_commits_left(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges of one or two individuals, each written anew at once, or small files joined at once."""
+    monkeypatch.setattr(ranges, "_FEW", seed % 4)
+    monkeypatch.setattr(ranges, "MOST_SMALL", seed % 3)
+    assert run(seed, tmp_path, 6, 1 + seed % 2)[0] == 6
 
 
 @pytest.mark.slow
@@ -290,11 +299,11 @@ def test_the_last_mention_of_one_of_a_merge_class_may_go(tmp_path: Path) -> None
 
 
 def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "MOST_FILES", 6)
+    monkeypatch.setattr(ranges, "MOST_SMALL", 6)
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
     for i in range(9):
         one = abox_of([ClassAssertion(PERSON, f"urn:t#q{i}")])
         store = commit(tmp_path / "kg", one, abox_of([]), checked=store.identity)
-    assert max(len(t.files) for t in store.manifest.tables.values()) <= 6
+    assert max(len(t.files) - t.ranges for t in store.manifest.tables.values()) <= 6
     anew = write_store(tmp_path / "anew", TBOX, abox_of(store.export()))
     assert said(store) == said(anew)

@@ -14,7 +14,7 @@ from jobs.store import open_store
 from jobs.store.manifest import read_manifest
 from jobs.store.read import status
 from jobs.store.snapshots import SNAPSHOTS, kept
-from jobs.store.upkeep import commit, commits, compact, stored_abox, write_store
+from jobs.store.upkeep import commit, compact, ranges, stored_abox, write_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.check import open_store as open_session
@@ -79,7 +79,7 @@ def grown(path: Path, count: int) -> None:
 
 
 def test_tables_that_become_one_file_leave_older_snapshots_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "MOST_FILES", 6)
+    monkeypatch.setattr(ranges, "MOST_SMALL", 2)
     grown(tmp_path / "kg", 9)
     assert numbers(tmp_path / "kg") == list(range(9, 0, -1))
     for number in range(1, 10):

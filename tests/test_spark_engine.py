@@ -440,7 +440,14 @@ def test_spark_gives_what_local_gives(spark: SparkSession, tmp_path: Path, more:
             found = []
             for batch, deletions, criterion in ((case.insertions, (), "clausal"), *(others if more else ())):
                 results = [
-                    session.check(abox_of(batch), abox_of(deletions), engine=engine, criterion=criterion, reasoner="own")
+                    session.check(
+                        abox_of(batch),
+                        abox_of(deletions),
+                        engine=engine,
+                        criterion=criterion,
+                        reasoner="own",
+                        explain_seconds=None,
+                    )
                     for engine in ("local", "spark")
                 ]
                 found.append(results[1])

@@ -99,6 +99,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         clock = Clock()
         with keeper.open_store(path) as opened:
             checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
+            options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
             before = opened.certificate.to_dict() if opened.certificate else {}
         clock.stage("reading the store")

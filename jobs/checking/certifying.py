@@ -162,7 +162,7 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     question = question.by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
-    prepared = load(STORE).prepare(tbox, abox)
+    prepared = load(STORE).prepare(tbox, abox, options.range_size)
     clock.stage("indexing")
     clock.restart("certifying")
 

@@ -70,7 +70,7 @@ class Options:
     ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
     ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
     explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
-    `OUTSIDE`."""
+    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`)."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -92,6 +92,7 @@ class Options:
     certain: Callable[[Result], object] | None = None
     known: KnownLeftovers = field(default_factory=KnownLeftovers)
     outside: str = ASK
+    range_size: int | None = None
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -117,6 +118,8 @@ class Options:
             raise UsageError(
                 f"{self.explain_seconds:g} seconds for explaining are no time", "Say 0 for none, or None for no limit."
             )
+        if self.range_size is not None and self.range_size < 1:
+            raise UsageError(f"ranges of {self.range_size} individuals hold nothing", "Leave it out, or say 1000 or more.")
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
 

@@ -31,6 +31,14 @@ from jobs.commands.running import Request, run_check
     show_default=True,
     help="Who builds it: local (in memory), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
 )
+@click.option(
+    "--range",
+    "range_size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Individuals of a range: each range of a large table is a file, which commits leave alone until a fifth of it changed. "
+    "[default: 131072]",
+)
 @master_option
 @explain_option
 @common

@@ -59,7 +59,7 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
 @click.command()
 @click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
 def compact(store: str) -> int:
-    """Write each table of a store as one file again, and let older snapshots go.
+    """Write the ranges of a store's tables that commits changed anew, and let older snapshots go.
 
     A table of which one copy is damaged (`shiq status --verify`) is written anew by the other.
 

@@ -26,7 +26,8 @@ DAMAGED = (
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """A file of a snapshot, by its path within the store. ``lookup``: the bytes of its look-up file, 0 where it has none, and
-    ``lookup_digest`` the digest of the digests of its blocks (`jobs.store.blocks`); "" for what was written without."""
+    ``lookup_digest`` the digest of the digests of its blocks (`jobs.store.blocks`); "" for what was written without. ``low`` and
+    ``high``: the first and the last key of a file of a table; None where it has no rows, or was written without."""
 
     path: str
     bytes: int
@@ -34,6 +35,8 @@ class DataFile:
     sha256: str = ""
     lookup: int = 0
     lookup_digest: str = ""
+    low: int | None = None
+    high: int | None = None
 
 
 @contextmanager

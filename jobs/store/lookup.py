@@ -120,6 +120,12 @@ class MappedFile:
             found[near] = high - low
         return found
 
+    def between(self, low: int, high: int) -> Columns:
+        """The rows with low ≤ key < high, of a file that is verified whole."""
+        if self.blocks is not None:
+            self.blocks.all()
+        return self.part(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
+
     def part(self, start: int, stop: int) -> Columns:
         """The rows from number ``start`` on, before ``stop``."""
         return self._at(np.arange(start, stop))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
-#: Version 2 has no look-up files and is read by row groups; version 3 has no digests of blocks, tables or manifest. What is
-#: written has them, and `shiq compact` writes all that has not.
-VERSION, READ = 4, (2, 3, 4)
+#: Version 2 has no look-up files and is read by row groups; version 3 has no digests of blocks, tables or manifest; version 4 has
+#: no keys by which files are found, nor ranges. What is written has them, and `shiq compact` writes all that has not.
+VERSION, READ = 5, (2, 3, 4, 5)
 #: From this version on, a manifest has a digest of itself.
 _SEALED = 4
 TABLES = "tables"
@@ -91,11 +91,13 @@ class Certificate:
 @dataclass(frozen=True, slots=True)
 class TableVersion:
     """A table of a snapshot: the version of the Delta table, the files that this version consists of, and a file that names the
-    rows in them that are no longer valid."""
+    rows in them that are no longer valid. The first ``ranges`` of the files follow one another by their keys; those behind them
+    are small, came with commits and lie anywhere."""
 
     version: int
     files: tuple[DataFile, ...]
     removed: DataFile | None = None
+    ranges: int = 1
 
     @property
     def all_files(self) -> tuple[DataFile, ...]:
@@ -119,6 +121,11 @@ class Manifest:
     identity: str = ""
     before: DataFile | None = None
 
+    @property
+    def range_size(self) -> int | None:
+        """How many individuals a range of its tables has, where that is known."""
+        return self.facts.get("range_size")
+
 
 def tbox_hash(tbox: TBox) -> str:
     """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it) and its vocabulary."""
@@ -141,6 +148,7 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
             name: {
                 "version": table.version,
                 "files": [_file_json(file) for file in table.files],
+                "ranges": table.ranges,
                 **({"removed": _file_json(table.removed)} if table.removed else {}),
             }
             for name, table in manifest.tables.items()
@@ -217,6 +225,7 @@ def manifest_of(value: Mapping[str, Any]) -> Manifest:
                 table["version"],
                 tuple(DataFile(**file) for file in table["files"]),
                 DataFile(**table["removed"]) if "removed" in table else None,
+                table.get("ranges", 1),
             )
             for name, table in value["tables"].items()
         },
@@ -229,4 +238,4 @@ def manifest_of(value: Mapping[str, Any]) -> Manifest:
 
 
 def _file_json(file: DataFile) -> dict[str, Any]:
-    return {name: value for name, value in asdict(file).items() if value or name in ("path", "bytes")}
+    return {field.name: value for field in fields(file) if (value := getattr(file, field.name)) != field.default}

@@ -24,7 +24,8 @@ from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.
 BLOCK, GAP = 4096, 512
-#: Individuals whose literals are numbered together, and that Spark treats in one task.
+#: Individuals of a range, unless others are asked for: their literals are numbered together, their rows are a file of each table,
+#: and Spark treats them in one task.
 RANGE = 32 * BLOCK
 #: Two ids are near if they are likely to lie in one row group.
 NEAR = 2048
@@ -63,14 +64,14 @@ def term_rank(terms: Sequence[str]) -> Ints:
     return rank
 
 
-def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal]) -> tuple[Ints, Ints]:
+def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None) -> tuple[Ints, Ints]:
     """The number of the literal of each data assertion, by the rank of its node and the position of its literal; and the
-    position of the literal that each number stands for.
+    position of the literal that each number stands for. ``width``: individuals of a range, if not `RANGE`.
 
     Within a range, literals stand in the order of the least node that has them, then of their texts.
     """
     count = max(len(literals), 1)
-    _, which, example = distinct(node_rank // RANGE * count + literal)
+    _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
     value = literal[example]
     least = np.full(len(value), np.iinfo(np.int64).max, np.int64)
     np.minimum.at(least, which, node_rank)

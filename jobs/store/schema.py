@@ -2,7 +2,8 @@
 
 Every table is a Delta table under ``tables/NAME``, sorted by its first column, in small row groups whose statistics say what
 they hold; so Spark finds one row without a scan, and this package by the look-up file that each file has (`jobs.store.lookup`).
-The files of a version may overlap in their keys: each is sorted in itself. A later snapshot can thus add a few sorted files.
+A large table has a file for each range of its keys. Commits add small files, each sorted in itself, whose keys lie anywhere; the
+ranges take them in now and then (`jobs.store.upkeep.ranges`).
 
 * ``individuals``: node, term.   ``terms``: hash (`term_hash`) and node, to find a term.
 * ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties; known to the TBox or not.
@@ -34,9 +35,10 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
-from jobs.store.manifest import TABLES, TableVersion
-from shiq.columns.arrays import Columns, arrow_ints
+from jobs.store.manifest import REMOVED, TABLES, TableVersion
+from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384
@@ -95,20 +97,32 @@ def key_of(table: str) -> str:
     return str(SCHEMAS[table].names[0])
 
 
-def write_table(store: Path, name: str, columns: Columns) -> TableVersion:
-    """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably; the version before stays readable."""
-    return commit_parts(store, name, [write_part(store, name, f"part-{uuid.uuid4().hex}.zstd.parquet", columns)])
+def write_table(store: Path, name: str, columns: Columns, starts: Ints | None = None) -> TableVersion:
+    """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably, cut as by `write_ranges`; the version
+    before stays readable."""
+    return commit_parts(store, name, write_ranges(store, name, columns, starts))
 
 
-def write_part(store: Path, name: str, file_name: str, columns: Columns) -> DataFile:
+def write_ranges(store: Path, name: str, columns: Mapping[str, Column], starts: Ints | None = None) -> list[DataFile]:
+    """Writes ``columns`` (sorted already) of the table ``name``, a file for each range of keys that begins at one of ``starts``,
+    those without rows left out; one file in any case."""
+    keys = columns[key_of(name)]
+    cuts = sorted({0, len(keys), *(np.searchsorted(keys, starts).tolist() if starts is not None else ())})
+    spans = list(pairwise(cuts)) or [(0, 0)]
+    parts = ({column: values[low:high] for column, values in columns.items()} for low, high in spans)
+    return [write_part(store, name, f"part-{uuid.uuid4().hex}.zstd.parquet", part) for part in parts]
+
+
+def write_part(store: Path, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
     """Writes ``columns`` (sorted already) as one file of the table ``name``, durably, with its look-up file; `commit_parts`
     makes it part of the table."""
     from concurrent.futures import ThreadPoolExecutor
 
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    schema = SCHEMAS[name]
-    file = DataFile(f"{TABLES}/{name}/{file_name}", 0, len(columns[key_of(name)]))
+    schema, keys = SCHEMAS[name], columns[key_of(name)]
+    low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
+    file = DataFile(f"{TABLES}/{name}/{file_name}", 0, len(keys), low=low, high=high)
     with ThreadPoolExecutor(1) as beside:
         lookup = beside.submit(write_lookup, store, file, {field.name: columns[field.name] for field in schema})
         data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
@@ -122,43 +136,66 @@ def write_part(store: Path, name: str, file_name: str, columns: Columns) -> Data
                 use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
             )
         size, digest = lookup.result()
-        return replace(described(store, file.path, file.rows), lookup=size, lookup_digest=digest)
+        written = described(store, file.path, file.rows)
+        return replace(file, bytes=written.bytes, sha256=written.sha256, lookup=size, lookup_digest=digest)
 
 
 def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVersion:
     """Makes ``files``, in the order of their keys, all of the Delta table ``name``, in one transaction."""
     from deltalake import DeltaTable, Schema
-    from deltalake.transaction import AddAction, create_table_with_add_actions
+    from deltalake.transaction import create_table_with_add_actions
 
     folder = store / TABLES / name
     folder.mkdir(exist_ok=True)
-    now = int(time.time() * 1000)
-    actions = [
-        AddAction(file.path.rpartition("/")[2], file.bytes, {}, now, True, json.dumps({"numRecords": file.rows}))
-        for file in files
-    ]
-    schema = Schema.from_arrow(SCHEMAS[name])
+    schema, actions = Schema.from_arrow(SCHEMAS[name]), _added(files)
     with _by_delta(folder):
         if DeltaTable.is_deltatable(str(folder)):
-            DeltaTable(str(folder)).create_write_transaction([*actions], "overwrite", schema)
+            DeltaTable(str(folder)).create_write_transaction(actions, "overwrite", schema)
         else:
             create_table_with_add_actions(str(folder), schema, actions)
-    return _durable(folder, tuple(files))
+    return _durable(folder, tuple(files), len(files))
 
 
-def append_part(store: Path, name: str, columns: Columns) -> TableVersion:
-    """One more file of ``columns`` (sorted already) for the Delta table ``name``: its new version, with that file alone."""
+def exchange_parts(store: Path, name: str, ranges: Sequence[DataFile], small: Sequence[DataFile]) -> TableVersion:
+    """Makes ``ranges``, in the order of their keys, and then ``small`` the files of the Delta table ``name``, in one transaction
+    that names only those which come and those which go."""
     from deltalake import DeltaTable, Schema
+    from deltalake.transaction import RemoveAction
+
+    folder, files = store / TABLES / name, (*ranges, *small)
+    with _by_delta(folder):
+        table = DeltaTable(str(folder))
+        before, now = {uri.rpartition("/")[2] for uri in table.file_uris()}, int(time.time() * 1000)
+        come, gone = [file for file in files if _own(file) not in before], before.difference(map(_own, files))
+        actions = [*_added(come), *(RemoveAction(path, True, now, None, {}) for path in sorted(gone))]
+        if actions:
+            table.create_write_transaction(actions, "append", Schema.from_arrow(SCHEMAS[name]))
+    return _durable(folder, files, len(ranges))
+
+
+def _added(files: Iterable[DataFile]) -> list[Any]:
     from deltalake.transaction import AddAction
 
-    file = write_part(store, name, f"part-{uuid.uuid4().hex}.parquet", columns)
-    folder = store / TABLES / name
-    action = AddAction(
-        file.path.rpartition("/")[2], file.bytes, {}, int(time.time() * 1000), True, json.dumps({"numRecords": file.rows})
-    )
-    with _by_delta(folder):
-        DeltaTable(str(folder)).create_write_transaction([action], "append", Schema.from_arrow(SCHEMAS[name]))
-    return _durable(folder, (file,))
+    now = int(time.time() * 1000)
+    return [AddAction(_own(file), file.bytes, {}, now, True, json.dumps({"numRecords": file.rows})) for file in files]
+
+
+def write_removed(store: Path, name: str, rows: Columns) -> DataFile | None:
+    """Writes the file that names ``rows`` of the table ``name``, by their identity, as removed; none where there are none."""
+    import pyarrow.parquet as pq
+
+    columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
+    if not len(columns[names[0]]):
+        return None
+    path = f"{REMOVED}/{name}-{uuid.uuid4().hex}.parquet"
+    with placed(store, path) as temporary:
+        pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
+    return described(store, path, len(columns[names[0]]))
+
+
+def _own(file: DataFile) -> str:
+    """The name of a ``file`` within the folder of its table."""
+    return file.path.rpartition("/")[2]
 
 
 @contextmanager
@@ -173,14 +210,15 @@ def _by_delta(folder: Path) -> Iterator[None]:
         raise OSError(int(code[1]) if code else 0, str(error), str(folder)) from error
 
 
-def _durable(folder: Path, files: tuple[DataFile, ...]) -> TableVersion:
-    """The present version of the Delta table at ``folder``, of ``files``, which are durable already."""
+def _durable(folder: Path, files: tuple[DataFile, ...], ranges: int) -> TableVersion:
+    """The present version of the Delta table at ``folder``, of ``files``, which are durable already; the first ``ranges`` of them
+    follow one another."""
     from deltalake import DeltaTable
 
     for entry in (folder / "_delta_log").iterdir():
         sync_file(entry)
     sync_directory(folder / "_delta_log")
-    return TableVersion(DeltaTable(str(folder)).version(), files)
+    return TableVersion(DeltaTable(str(folder)).version(), files, ranges=ranges)
 
 
 def delta_files(store: Path, name: str) -> set[str]:

@@ -34,6 +34,8 @@ from shiq.columns.arrays import (
 )
 from shiq.errors import StoreError
 
+#: Up to so many files are asked each for itself: to find out which ones costs more.
+_FEW = 4
 #: Row groups, and rows, of a chunk of a scan.
 _CHUNK, _CHUNK_ROWS = 64, 1 << 20
 
@@ -95,7 +97,8 @@ class ParquetTable:
     @property
     def last_key(self) -> int:
         """The greatest key of any row, removed ones included; -1 if there is none."""
-        lasts = [file.last_key for file in self._mapped if len(file)]
+        lasts = [high for file in self.version.files if (high := file.high) is not None]
+        lasts += [mapped.last_key for file, mapped in self._unbounded if len(mapped)]
         lasts += [int(self._index.high.max())] if self._unmapped and len(self._index.high) else []
         return max(lasts, default=-1)
 
@@ -131,8 +134,35 @@ class ParquetTable:
         return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
 
     @cached_property
-    def _mapped(self) -> tuple[MappedFile, ...]:
-        return tuple(mapped(self.store, file, self.key) for file in self.version.files if file.lookup)
+    def _opened(self) -> dict[str, MappedFile]:
+        return {}
+
+    def _mapped(self, file: DataFile) -> MappedFile:
+        found = self._opened.get(file.path)
+        if found is None:
+            found = self._opened[file.path] = mapped(self.store, file, self.key)
+        return found
+
+    @cached_property
+    def _bounded(self) -> tuple[tuple[DataFile, ...], Ints, Ints]:
+        """The files with look-up files that are found by their keys; the first key and the last of each."""
+        files = tuple(file for file in self.version.files if file.lookup and file.low is not None)
+        low, high = (np.array([getattr(file, end) for file in files], np.int64) for end in ("low", "high"))
+        return files, low, high
+
+    @cached_property
+    def _unbounded(self) -> tuple[tuple[DataFile, MappedFile], ...]:
+        """The others that have rows, as far as is known: those that were written without first and last key."""
+        files = (file for file in self.version.files if file.lookup and file.low is None)
+        return tuple((file, self._mapped(file)) for file in files)
+
+    def _holding(self, wanted: Ints) -> list[MappedFile]:
+        """The files that may hold some of the keys ``wanted`` (ascending), opened."""
+        files, low, high = self._bounded
+        if len(files) > _FEW:
+            near = np.flatnonzero(wanted.searchsorted(low, "left") < wanted.searchsorted(high, "right"))
+            files = tuple(files[i] for i in near.tolist())
+        return [*map(self._mapped, files), *(found for _, found in self._unbounded)]
 
     @cached_property
     def _unmapped(self) -> tuple[DataFile, ...]:
@@ -170,21 +200,44 @@ class ParquetTable:
         wanted = unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
-        parts = [file.rows_of(wanted) for file in self._mapped]
+        parts = [file.rows_of(wanted) for file in self._holding(wanted)]
         self.reads.rows += sum(len(part[self.key]) for part in parts)
         parts += self._of_row_groups(wanted) if self._unmapped else []
-        parts = [part for part in parts if len(part[self.key])]
-        found = concatenate(parts, self._empty)
+        found = self._in_order(parts)
         self.reads.found += len(found[self.key])
-        if len(parts) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
-            order = sorted_order(found, self.key)
-            found = {name: take(column, order) for name, column in found.items()}
         return self._valid(found)
 
     def degrees(self, keys: Ints) -> Ints:
         """About how many rows each of the (ascending, distinct) ``keys`` has: those that were removed count, and those without a
         look-up file do not."""
-        return sum((file.degrees(keys) for file in self._mapped), np.zeros(len(keys), np.int64))
+        return sum((file.degrees(keys) for file in self._holding(keys)), np.zeros(len(keys), np.int64))
+
+    def small_rows(self, starts: Ints) -> Ints:
+        """About how many rows of the small files lie between each of the (ascending) keys ``starts`` and the next, the last one
+        without an end. Cost: O(log rows) for each start and file."""
+        files = [self._mapped(file) for file in self.version.files[self.version.ranges :] if file.lookup and file.rows]
+        places = (np.append(np.searchsorted(file.keys, starts), len(file)) for file in files)
+        return sum(map(np.diff, places), np.zeros(len(starts), np.int64))
+
+    def between(self, low: int, high: int) -> Columns:
+        """The rows with low ≤ key < high, sorted by key. Cost: these, and all of each file that has no look-up file."""
+        files, first, last = self._bounded
+        near = np.flatnonzero((first < high) & (last >= low)).tolist()
+        held = [*(self._mapped(files[i]) for i in near), *(found for _, found in self._unbounded)]
+        parts = [file.between(low, high) for file in held]
+        for group in range(len(self._index.group)) if self._unmapped else ():
+            rows = self._load(group)
+            parts.append({n: take(c, np.flatnonzero((rows[self.key] >= low) & (rows[self.key] < high))) for n, c in rows.items()})
+        return self._valid(self._in_order(parts))
+
+    def _in_order(self, parts: list[Columns]) -> Columns:
+        """The rows of ``parts``, each sorted by key, sorted by key."""
+        parts = [part for part in parts if len(part[self.key])]
+        found = concatenate(parts, self._empty)
+        if len(parts) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
+            order = sorted_order(found, self.key)
+            found = {name: take(column, order) for name, column in found.items()}
+        return found
 
     def _of_row_groups(self, wanted: Ints) -> list[Columns]:
         index = self._index
@@ -199,9 +252,9 @@ class ParquetTable:
 
     def scan(self) -> Iterator[Columns]:
         """Every row, file by file, many at a time; nothing is kept."""
-        for file in self._mapped:
-            for start in range(0, len(file), _CHUNK_ROWS):
-                found = file.part(start, min(start + _CHUNK_ROWS, len(file)))
+        for file in self.version.files:
+            for start in range(0, file.rows if file.lookup else 0, _CHUNK_ROWS):
+                found = self._mapped(file).part(start, min(start + _CHUNK_ROWS, file.rows))
                 self.reads.rows += len(found[self.key])
                 yield self._valid(found)
         for parquet in self._index.files if self._unmapped else ():

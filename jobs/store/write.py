@@ -63,7 +63,8 @@ class AssertionCounts:
 @dataclass(frozen=True)
 class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
-    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox."""
+    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox; ``width``:
+    individuals of a range of its tables, None for as many as the old snapshot has."""
 
     path: Path
     tbox: TBox
@@ -72,6 +73,12 @@ class Rebuild:
     ontologies: tuple[str, ...] = ()
     keeps: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    width: int | None = None
+
+    @property
+    def range_size(self) -> int | None:
+        """The individuals of a range, where that is not left to the default."""
+        return self.width or (self.old.range_size if self.old and self.keeps else None)
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: AssertionCounts) -> Manifest:
         """A manifest of what is written so far, to read it by; it is not put in place."""
@@ -86,6 +93,7 @@ class Rebuild:
                 "individuals": sum(file.rows for file in tables["individuals"].files) if "individuals" in tables else 0,
                 **asdict(counts),
                 "ontologies": list(self.ontologies),
+                **({"range_size": self.range_size} if self.range_size else {}),
             },
             identity=uuid.uuid4().hex,
         )

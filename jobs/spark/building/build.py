@@ -141,6 +141,7 @@ def build(
     store = store.absolute()
     stages = _Stages(progress)
     with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels) as rebuild:
+        rebuild = replace(rebuild, width=settings.width)
         scratch = store / BUILDING
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
@@ -292,7 +293,7 @@ class _Build:
 
     def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
         """By what tasks open what is written so far."""
-        versions = {name: TableVersion(0, tuple(files)) for name, files in tables.items()}
+        versions = {name: TableVersion(0, tuple(files), ranges=len(files)) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
 
     def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:

@@ -24,6 +24,7 @@ from jobs.spark.building.build import BuildSettings, BuiltStore, build
 from jobs.spark.building.reading import Chunks
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
+from jobs.store.numbering import RANGE
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside, told_aside
 from shiq.check import certify
@@ -122,6 +123,7 @@ def index(
         aside="ill-typed" in options.allow,
         catalog=catalog_of(options),
         completes=options.criterion in (AUTO, MODEL),
+        width=options.range_size or RANGE,
     )
     try:
         while not told:

@@ -14,8 +14,10 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.manifest import Certificate
+from jobs.store.numbering import RANGE
 from jobs.store.read import Store
-from jobs.store.schema import write_table
+from jobs.store.schema import key_of, write_table
+from jobs.store.upkeep.ranges import starts_of
 from jobs.store.upkeep.tables import base_tables, index_document, index_tables, numbered
 from jobs.store.write import AssertionCounts, about, rebuilding, unchanged
 from shiq.abox import ABox
@@ -31,10 +33,12 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class PreparedStore:
-    """(T, A) as a store will hold them: numbered and indexed, in memory. ``completion``: N, once it is certified."""
+    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals of a range of its tables;
+    ``completion``: N, once it is certified."""
 
     knowledge_base: LocalKnowledgeBase
     base: ArrayBase
+    width: int
     completion: OutsideCompletion | None = None
 
     def certified(
@@ -62,10 +66,10 @@ def certified_by_model(
     return found.completion, add_set, found.patched.answers
 
 
-def prepare(tbox: TBox, abox: ABox) -> PreparedStore:
-    """(``tbox``, ``abox``), numbered and indexed."""
-    base, roles = numbered(abox), role_box(tbox.axioms)
-    return PreparedStore(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base)
+def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:
+    """(``tbox``, ``abox``), numbered and indexed, for tables in ranges of ``width`` individuals, `RANGE` if None."""
+    base, roles = numbered(abox, width), role_box(tbox.axioms)
+    return PreparedStore(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base, width or RANGE)
 
 
 def write_store(
@@ -101,13 +105,15 @@ def write_store(
     with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
         unchanged(path, rebuild.old, replacing)
         told("indexing", 0, 1)
-        made = prepared or prepare(tbox, abox)
+        made = prepared or prepare(tbox, abox, rebuild.range_size)
+        rebuild = replace(rebuild, width=made.width)
         base, index = made.base, made.knowledge_base.index
         columns = {**base_tables(base), **index_tables(index, made.completion)}
         versions, count = {}, len(columns)
         for done, name in enumerate(sorted(columns)):
             told("writing tables", done, count)
-            versions[name] = write_table(path, name, columns.pop(name))
+            rows = columns.pop(name)
+            versions[name] = write_table(path, name, rows, starts_of(name, rows[key_of(name)], len(base.terms), made.width))
         told("writing tables", count, count)
         return rebuild.finish(
             versions,

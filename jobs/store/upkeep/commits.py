@@ -7,7 +7,6 @@ snapshot or the new one. Where a batch changes the clauses themselves, the store
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -15,19 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from abox_ops.labels.documents import complex_text, label_rows
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.columns import Patch
-from jobs.store.files import DataFile, damaged, described, placed, verify
+from jobs.store.files import DataFile, damaged, verify
 from jobs.store.left_out import add_left_out, compacted
 from jobs.store.lock import writing
 from jobs.store.manifest import (
     ASIDE,
     LEFT_OUT,
-    REMOVED,
     Certificate,
     Manifest,
     TableVersion,
@@ -41,26 +37,25 @@ from jobs.store.schema import (
     KIND_CLASS,
     KIND_DATA_PROPERTY,
     KIND_OBJECT_PROPERTY,
-    append_part,
+    exchange_parts,
     key_of,
-    write_table,
+    write_ranges,
+    write_removed,
 )
 from jobs.store.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
 from jobs.store.snapshots import keep
 from jobs.store.upkeep.build import write_store
+from jobs.store.upkeep.ranges import compacted_table, with_ranges_renewed
 from jobs.store.verify import verify_lookup
 from jobs.store.write import aside_document, issued, succeed, unchanged, write_document
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
-from shiq.columns.arrays import Columns, array_table, arrow_ints, arrow_texts, concatenate, contained, take, unique
+from shiq.columns.arrays import Columns, array_table, arrow_texts, concatenate, contained, take, unique
 from shiq.columns.rows import literal_hash, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import encode
 from shiq.ntriples import assertion_lines
 from shiq.verdict import Leftover
-
-#: A table of more files than this is written as one again, and so is one of which a larger share of rows was removed.
-MOST_FILES, MOST_REMOVED = 32, 0.25
 
 
 def commit(
@@ -128,8 +123,8 @@ def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[As
 
 
 def compact(path: Path) -> Store:
-    """The store at ``path`` with each table in one file again, and what is damaged of a table written anew by its copy. The
-    snapshot says the same as before; those before it are no longer kept.
+    """The store at ``path`` with each table in its ranges alone again, and what is damaged of a table written anew by its copy;
+    range by range. The snapshot says the same as before; those before it are no longer kept.
 
     Raises: StoreError if something is damaged of which there is no copy.
     """
@@ -137,7 +132,7 @@ def compact(path: Path) -> Store:
         store = Store(path, read_manifest(path))
         for file in store.manifest.documents.values():
             verify(path, file)
-        tables = {name: _as_one(store, name, _sound(store, name, version)) for name, version in store.manifest.tables.items()}
+        tables = {n: compacted_table(store, n, _sound(store, n, version)) for n, version in store.manifest.tables.items()}
         manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
         manifest = replace(manifest, documents=compacted(path, manifest.documents))
         if manifest.certificate is not None:
@@ -275,22 +270,12 @@ def _grown_table(store: Store, name: str, added: Columns | None, removed: Column
     if removed is not None and len(removed[key_of(name)]):
         gone = concatenate([gone, {c: removed[c] for c in identity}], gone)
     if added is not None and len(added[key_of(name)]):
-        part = append_part(store.path, name, dict(array_table(key_of(name), added).columns))
-        version = TableVersion(part.version, (*version.files, *part.files), version.removed)
+        part = write_ranges(store.path, name, array_table(key_of(name), added).columns)
+        ranges, small = version.files[: version.ranges], version.files[version.ranges :]
+        version = replace(exchange_parts(store.path, name, ranges, [*small, *part]), removed=version.removed)
     if len(gone[key_of(name)]) != before or (removed is not None and len(removed[key_of(name)])):
-        version = replace(version, removed=_write_removed(store.path, name, gone) if len(gone[key_of(name)]) else None)
-    rows = sum(file.rows for file in version.files)
-    if len(version.files) > MOST_FILES or (version.removed and version.removed.rows > MOST_REMOVED * rows):
-        return _as_one(store, name, version)
-    return version
-
-
-def _as_one(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """The rows of a table's ``version`` in one file."""
-    if len(version.files) < 2 and version.removed is None and all(file.sha256 and file.lookup_digest for file in version.files):
-        return version
-    rows = store.table_of(name, version).all()
-    return write_table(store.path, name, dict(array_table(key_of(name), rows).columns))
+        version = replace(version, removed=write_removed(store.path, name, gone))
+    return with_ranges_renewed(store, name, version) if version != store.manifest.tables[name] else version
 
 
 def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
@@ -320,14 +305,6 @@ def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:
         if any(rows[column].tolist() != as_looked_up[column].tolist() for column in rows):
             raise damaged(store.path / file.path, "its look-up file says otherwise, and one of the two is wrong")
     return file
-
-
-def _write_removed(store: Path, name: str, rows: Columns) -> DataFile:
-    path = f"{REMOVED}/{name}-{uuid.uuid4().hex}.parquet"
-    columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
-    with placed(store, path) as temporary:
-        pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
-    return described(store, path, len(rows[key_of(name)]))
 
 
 def _now() -> str:

@@ -21,15 +21,18 @@ from shiq.columns.rows import NODES, literal_hash, mentioned, term_hash
 from shiq.model_json import encode
 
 
-def numbered(abox: ABox) -> ArrayBase:
-    """``abox`` with its individuals and literals numbered so that what belongs together is near; its names and complex
-    assertions in the order of their texts. So the numbers follow from what ``abox`` says, however it was read."""
+def numbered(abox: ABox, width: int | None = None) -> ArrayBase:
+    """``abox`` with its individuals and literals numbered so that what belongs together is near (literals by ranges of ``width``
+    individuals, `RANGE` if None); its names and complex assertions in the order of their texts. So the numbers follow from what
+    ``abox`` says, however it was read."""
     known = mentioned(abox)
     position = np.full(len(abox.individuals), -1, np.int64)
     position[known] = np.arange(len(known))
     terms = [abox.individuals[i] for i in known.tolist()]
     rank = local_rank(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
-    literal, value = literal_ids(rank[position[np.asarray(abox.data_subject)]], np.asarray(abox.data_literal), abox.literals)
+    literal, value = literal_ids(
+        rank[position[np.asarray(abox.data_subject)]], np.asarray(abox.data_literal), abox.literals, width
+    )
     classes, class_name = _in_order(abox.classes, abox.class_name)
     roles, role_name = _in_order(abox.object_properties, abox.role_name)
     properties, data_name = _in_order(abox.data_properties, abox.data_name)

@@ -1,0 +1,177 @@
+"""Ranges of a large table: a file each, which take in now and then what commits left in small files.
+
+A commit adds a small file and names the rows that are gone; it never rewrites a table as a whole. Once the small files and the
+removed rows come to a fifth of a range, that range is written anew with them, by itself; small files that become many are joined,
+those of about one size with one another, so that a row is written again O(log commits) times. What is held in memory at a time is
+one range and what came to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from jobs.store.files import DataFile
+from jobs.store.manifest import TableVersion
+from jobs.store.numbering import RANGE, spread
+from jobs.store.read import Store
+from jobs.store.schema import exchange_parts, key_of, write_ranges, write_removed
+from jobs.store.table import ParquetTable
+from shiq.columns.arrays import Columns, Ints, concatenate
+from shiq.columns.rows import NODES
+
+#: A range is written anew once this share of its rows, and no fewer than `_FEW`, came or went.
+SHARE, _FEW = 0.2, 4096
+#: With more small files than this, and one for so many ranges, some are joined.
+MOST_SMALL, _RANGES_PER_SMALL = 32, 8
+#: No key is below the one, all are below the other.
+_LEAST, _END = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
+    """The first keys of the ranges of a ``table`` with such (ascending) ``keys``, in a store of so many ``nodes``, ``width`` a
+    range: by node, or, where the key is no node, by as many ranges of about the same size. A table of few rows is one range."""
+    count = -(-nodes // width)
+    if len(keys) <= width or count < 2:
+        return np.zeros(0, np.int64)
+    return spread(np.arange(width, nodes, width, dtype=np.int64)) if key_of(table) in NODES else _even(keys, count)
+
+
+def with_ranges_renewed(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came or went; or else with some of
+    its small files joined, where they are many."""
+    renewal = _Renewal(store, name, version)
+    due = renewal.due()
+    return renewal.renewed(due) if due.any() else renewal.joined()
+
+
+def compacted_table(store: Store, name: str, version: TableVersion) -> TableVersion:
+    """The ``version`` of the table ``name`` without small files and removed rows, and with each range that an older version of
+    this program wrote, or of which only one copy is whole, written anew; range by range."""
+    renewal = _Renewal(store, name, version)
+    due = renewal.changed() > 0
+    if renewal.ranges:
+        due |= [not (file.sha256 and file.lookup_digest) or bool(file.rows and file.low is None) for file in renewal.ranges]
+    return renewal.renewed(due) if due.any() or renewal.small else version
+
+
+@dataclass(frozen=True)
+class _Renewal:
+    """A ``version`` of the table ``name``, whose files are to be written anew in part."""
+
+    store: Store
+    name: str
+    version: TableVersion
+
+    @property
+    def ranges(self) -> tuple[DataFile, ...]:
+        return self.version.files[: self.version.ranges]
+
+    @property
+    def small(self) -> tuple[DataFile, ...]:
+        return self.version.files[self.version.ranges :]
+
+    @cached_property
+    def table(self) -> ParquetTable:
+        return self.store.table_of(self.name, self.version)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The first key of each range; the first range begins where keys begin, the last one has no end."""
+        return np.array([_LEAST, *(file.low for file in self.ranges[1:])], np.int64)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        return list(zip(self.starts.tolist(), [*self.starts[1:].tolist(), _END]))
+
+    @property
+    def width(self) -> int:
+        """Individuals of a range."""
+        return self.store.manifest.range_size or RANGE
+
+    @property
+    def mean(self) -> int:
+        """Rows of a range."""
+        return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
+
+    def changed(self) -> Ints:
+        """About how many rows of each range came and went."""
+        removed = self.table.removed[self.table.key]
+        gone = np.diff(np.append(np.searchsorted(removed, self.starts), len(removed)))
+        came: Ints = self.table.small_rows(self.starts)
+        return came + gone
+
+    def due(self) -> npt.NDArray[np.bool_]:
+        """Whether each range is to be written anew. Where one is, those are that half as much came to: else they would be the
+        next, and what stays in small files would be written again for each."""
+        changed = self.changed()
+        share = changed / np.maximum([file.rows for file in self.ranges] or [0], 1)
+        is_due = (share > SHARE) & (changed > _FEW)
+        return share > SHARE / 2 if is_due.any() else is_due
+
+    def renewed(self, due: npt.NDArray[np.bool_]) -> TableVersion:
+        """The table with the ranges ``due`` written anew, of what they and the small files hold of their keys."""
+        ranges, left = list[DataFile](), list[tuple[int, int]]()
+        for i, (low, high) in enumerate(self.spans):
+            if due[i]:
+                ranges += self._written(self.table.between(low, high))
+            else:
+                ranges += self.ranges[i : i + 1]
+                left.append((low, high))
+        version = exchange_parts(self.store.path, self.name, ranges, self._rest(self.small, left))
+        removed = self.table.removed
+        if self.version.removed is None or not len(removed[self.table.key]):
+            return version
+        stays = np.flatnonzero(~due[np.searchsorted(self.starts, removed[self.table.key], "right") - 1])
+        if len(stays) == len(removed[self.table.key]):
+            return replace(version, removed=self.version.removed)
+        rows = {column: values[stays] for column, values in removed.items()}
+        return replace(version, removed=write_removed(self.store.path, self.name, rows))
+
+    def joined(self) -> TableVersion:
+        """The table with the latest of its small files as one, where they are many: as far back as each is not larger than twice
+        those behind it together."""
+        small = self.small
+        if len(small) <= MOST_SMALL + len(self.ranges) // _RANGES_PER_SMALL:
+            return self.version
+        first, rows = len(small), 0
+        while first and (len(small) - first < 2 or small[first - 1].rows <= 2 * rows):
+            first -= 1
+            rows += small[first].rows
+        now = [*small[:first], *self._rest(small[first:], self.spans)]
+        version = exchange_parts(self.store.path, self.name, self.ranges, now)
+        return replace(version, removed=self.version.removed)
+
+    def _written(self, rows: Columns) -> list[DataFile]:
+        """``rows`` as one range, or as several where they have become so many."""
+        keys = rows[self.table.key]
+        if not len(keys):
+            return []
+        if key_of(self.name) in NODES:
+            width = int(spread(np.array([self.width]))[0])
+            starts = np.arange(int(keys[0]) + width, int(keys[-1]) + 1, width)
+        else:
+            starts = _even(keys, -(-len(keys) // (2 * self.mean)))
+        return write_ranges(self.store.path, self.name, rows, starts)
+
+    def _rest(self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]) -> list[DataFile]:
+        """What small ``files`` hold in ``spans`` (ascending), in as few files as memory allows. Rows that were removed stay, as
+        long as they are named as such."""
+        table = self.store.table_of(self.name, TableVersion(0, tuple(files)))
+        found, held, count = list[DataFile](), list[Columns](), 0
+        for i, (low, high) in enumerate(spans):
+            held.append(table.between(low, high))
+            count += len(held[-1][table.key])
+            if count and (count > _RANGES_PER_SMALL * self.mean or i + 1 == len(spans)):
+                found += write_ranges(self.store.path, self.name, concatenate(held, held[0]))
+                held, count = [], 0
+        return found
+
+
+def _even(keys: Ints, count: int) -> Ints:
+    """Where ``count`` parts of about the same size begin, in ascending ``keys``, but for the first."""
+    return np.unique(keys[np.arange(1, count) * len(keys) // count])
