@@ -130,7 +130,7 @@ def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
 # --- ground ------------------------------------------------------------------------------------------
 
 
-def ground_expected(ontology: Ontology, stream: dict[int, Any], window: range) -> set[tuple[Any, ...]]:
+def ground_expected(ontology: Ontology, stream: dict[int, Any], window: range, most: int = 2) -> set[tuple[Any, ...]]:
     from itertools import combinations
 
     knowledge = ontology.knowledge()
@@ -142,7 +142,7 @@ def ground_expected(ontology: Ontology, stream: dict[int, Any], window: range) -
     def times(atoms: tuple[Any, ...]) -> int:
         return sum(set(atoms) <= snapshot for snapshot in each)
 
-    bodies = [b for k in (1, 2) for b in combinations(items, k) if times(b) * 2 >= len(window)]
+    bodies = [b for k in range(1, most + 1) for b in combinations(items, k) if times(b) * 2 >= len(window)]
     bodies.sort(key=order_of)
     closures: dict[frozenset[Any], Any] = {}
     for body in bodies:
@@ -166,8 +166,36 @@ def test_ground_rules(seed: int, tmp_path: Path) -> None:
     ]
     assert found[0] == found[1]
     for report in found[0]:
-        rules = {
-            (text_of(map(tuple, r["body"])), text_of(map(tuple, r["head"])), r["support"], r["body_support"])
+        expected = ground_expected(ontology, stream, range(report["window"][0], report["window"][1] + 1))
+        assert ground_found(report) == expected
+
+
+def ground_found(report: dict[str, Any]) -> set[tuple[Any, ...]]:
+    names = ("support", "body_support")
+    return {(*(text_of(map(tuple, r[part])) for part in ("body", "head")), *(r[name] for name in names)) for r in report["rules"]}
+
+
+def test_ground_rules_of_three_atoms_and_several_words(tmp_path: Path) -> None:
+    """In order: by confidence, support, text; a limit leaves the best, and is said."""
+    dice, (ontology, usual) = Random(3), ontology_of(3)
+    stream = {t: [a for told in dice.sample(sorted(usual), 4) for a in usual[told]] for t in range(140)}
+    options = {**OPTIONS, "language": "ground", "window": 70, "slide": 35, "max_atoms": 3}
+    reports = reports_of(RuleMiner(ontology, **options), stream, tmp_path)
+    knowledge = ontology.knowledge()
+    each = {t: knowledge.entailed(told) for t, told in stream.items()}
+    for report in reports:
+        first, last = report["window"]
+        expected = ground_expected(ontology, stream, range(first, last + 1), 3)
+        assert ground_found(report) == expected and max(len(rule["body"]) for rule in report["rules"]) == 3
+        keys = [
+            (-r["confidence"], -r["support"], *(text_of(map(tuple, r[part])) for part in ("body", "head")))
             for r in report["rules"]
-        }
-        assert rules == ground_expected(ontology, stream, range(report["window"][0], report["window"][1] + 1))
+        ]
+        assert keys == sorted(keys)
+        for rule in report["rules"]:
+            atoms = set(map(tuple, rule["body"] + rule["head"]))
+            held = [t for t in range(first, last + 1) if atoms <= (each[t] or set())]
+            assert [instance["snapshot"] for instance in rule["instances"]] == held[:5]
+    assert len(reports) == 3 and sum(len(report["rules"]) for report in reports) > 30
+    few = reports_of(RuleMiner(ontology, **options, max_rules=7), stream, tmp_path)
+    assert all(report["stopped"] and report["rules"] == whole["rules"][:7] for report, whole in zip(few, reports))

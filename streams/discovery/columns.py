@@ -44,6 +44,13 @@ def popcount(bits: Bits) -> Any:
     return np.unpackbits(bits.view(np.uint8).reshape(*bits.shape, 8), axis=-1).sum(axis=-1, dtype=np.int64)
 
 
+def row_counts(bits: Bits) -> Any:
+    """How many bits are set in each row."""
+    if hasattr(np, "bitwise_count"):
+        return np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+    return popcount(bits).sum(axis=1)
+
+
 def present(rows: Ints, bits: Bits) -> Extension:
     """Without the individuals of which it never holds."""
     some = bits.any(axis=1)

@@ -236,5 +236,6 @@ class Windows:
 
     def _held(self, places: Bits, window: range) -> list[int]:
         """The first snapshots of some bits."""
-        held = (index for index in window if (places & self.columns.mask([index])).any())
-        return [index for index, _ in zip(held, range(self.settings.instances))]
+        at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
+        indices = (at - window[0]) % self.columns.size + window[0]
+        return np.sort(indices)[: self.settings.instances].tolist()  # type: ignore[no-any-return]
