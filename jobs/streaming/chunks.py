@@ -52,7 +52,7 @@ class Split:
 @dataclass(frozen=True)
 class Limits:
     """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as `streams.front.arrivals.Arrivals`
-    has them; those outside [``start``, ``end``] are counted, and not used."""
+    has them; those outside [``start``, ``end``] are counted, and not used. Times are divided by ``step``."""
 
     unit: str = "sec"
     lateness: int | None = 0
@@ -61,6 +61,7 @@ class Limits:
     start: int | None = None
     end: int | None = None
     parse: Callable[[bytes, str], Event] = parse_event
+    step: int = 1
 
 
 class System(Protocol):
@@ -182,6 +183,7 @@ def _event(record: Record, limits: Limits) -> tuple[Event | None, str | None]:
     try:
         if record.problem:
             raise EventError(record.problem)
-        return record.event or limits.parse(record.data, limits.unit), None
+        event = record.event or limits.parse(record.data, limits.unit)
+        return (event if limits.step == 1 else event._replace(t=event.t // limits.step)), None
     except EventError as error:
         return None, str(error)

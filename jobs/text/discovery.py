@@ -16,9 +16,8 @@ def discovery_text(result: Mining, miner: RuleMiner, left_out: Sequence[str], al
     lines = [result.verdict.value.upper()]
     if miner.windows.knowledge.base is None:
         lines.append("  the ontology and the static assertions contradict each other: nothing was mined")
-    inconsistent = sorted({index for window in result.windows for index in window["inconsistent"]})
-    if inconsistent:
-        lines.append(f"  left out, since they contradict the ontology: snapshots {', '.join(map(str, inconsistent[:20]))}")
+    if result.inconsistent:
+        lines.append(f"  left out, since they contradict the ontology: snapshots {', '.join(map(str, result.inconsistent))}")
     if not result.windows:
         lines.append(f"  no window is full: the stream has fewer than {count(miner.settings.window, 'snapshot')}")
     else:
@@ -26,7 +25,7 @@ def discovery_text(result: Mining, miner: RuleMiner, left_out: Sequence[str], al
         lines.append(f"  snapshots {last['window'][0]} to {last['window'][1]}: {count(len(last['rules']), 'rule')}")
         shown = last["rules"] if verbose else last["rules"][:SHOWN]
         lines += [f"    {safe(sentence(rule, miner.ontology.labels))}" for rule in shown]
-    if any(window.get("stopped") for window in result.windows):
+    if result.stopped:
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
     lines += [f"  not exported: {safe(text)}" for text in left_out]
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)

@@ -64,13 +64,16 @@ class RuleMiner:
 
         opened = [open_source(str(source)) for source in ([sources] if isinstance(sources, str | PathLike) else sources)]
         with started(opened, {}) as run:
-            system = self.system()
+            found: list[Report] = []
+            system = self.system(heard=found.append, kept=False)
             time = system.ordered(opened)
             for record in run.input.read(False, time):
                 if record is not None:
                     system.take(record)
-                    yield from system.due()
-            yield from system.last()
+                    yield from found
+                    found.clear()
+            system.finish()
+            yield from found
         self.leftovers += system.leftovers()
 
     def system(self, **more: Any) -> Discovery:

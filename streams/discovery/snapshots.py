@@ -88,14 +88,18 @@ class Snapshots:
             return frozenset()
         if index not in self._entailed:
             try:
-                found, same = self.knowledge.entailed(self.told[index]), self._same
+                self.learn(index, self.knowledge.entailed(self.told[index]))
             except Undecided as undecided:
-                found, same = None, self._same
-                self._undecided.add(index)
-                self.knowledge.undecided[f"snapshot {index} is left out"] = undecided.reason
-            shared = None if found is None else frozenset(same.setdefault(atom, atom) for atom in found)
-            self._entailed[index] = shared  # type: ignore[assignment]
+                self.learn(index, None, undecided.reason)
         return self._entailed[index]
+
+    def learn(self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None) -> None:
+        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not known."""
+        same = self._same
+        if undecided is not None:
+            self._undecided.add(index)
+            self.knowledge.undecided[f"snapshot {index} is left out"] = undecided
+        self._entailed[index] = None if entailed is None else frozenset(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
 
     def again(self, window: range) -> None:
         """Forgets what was worked out of a window."""

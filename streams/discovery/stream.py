@@ -8,8 +8,9 @@ in its place, for the windows to come.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -28,14 +29,19 @@ from streams.front.record import Record
 from streams.front.rejects import Rejects
 from streams.front.sources import Folder, LinesFile, Source, open_source
 
+#: So many inconsistent snapshots are named.
+_NAMED = 20
 _T = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 
 
 @dataclass
 class Mining:
-    """What came of a stream: each report as the JSON has it, and what stands beside them."""
+    """What came of a stream: each report as the JSON has it, or the last alone, and what stands beside them. ``inconsistent``:
+    the first snapshots that are; ``stopped``: some window has more rules than the limit allows."""
 
     windows: list[dict[str, Any]]
+    inconsistent: list[int]
+    stopped: bool
     verdict: Verdict
     leftovers: tuple[Leftover, ...]
     statistics: dict[str, Any]
@@ -45,7 +51,7 @@ class Mining:
 @dataclass
 class Discovery:
     """Mines as `streams.front.run.Run` drives it. ``heard``: takes reports as they are made; ``wait``: how many snapshots behind
-    the newest one may still come, None for any number."""
+    the newest one may still come, None for any number; ``kept``: whether the result has all reports, not just the last."""
 
     windows: Windows
     ontology: Ontology
@@ -54,6 +60,7 @@ class Discovery:
     arrivals: Arrivals = field(default_factory=lambda: Arrivals(Clock(None), Rejects()))
     heard: Callable[[Report], None] = lambda report: None
     wait: int | None = None
+    kept: bool = True
 
     def __post_init__(self) -> None:
         self.intake = Intake(self.ontology.signature)
@@ -61,8 +68,9 @@ class Discovery:
         self.arrivals.window = self.windows.settings.window
         self.reported: int | None = None
         self.told: list[dict[str, Any]] = []
-        self.inconsistent = self.windows.knowledge.base is None
-        self.counts = dict.fromkeys(("events", "triples"), 0)
+        self.inconsistent, self.stopped = list[int](), False
+        self.counts = dict.fromkeys(("events", "triples", "windows", "rules"), 0)
+        self.seconds = dict.fromkeys(self.windows.seconds, 0.0)
 
     def ordered(self, sources: Sequence[Source], unit: str = "sec", format: str = "auto") -> Callable[[Record], int | None]:
         """What gives the time of a record, to merge finite ``sources`` by; how far they are out of order is looked up."""
@@ -95,7 +103,8 @@ class Discovery:
     # --- records in -------------------------------------------------------------------------------
 
     def take(self, record: Record) -> bool:
-        """Puts what a record says into its snapshot; whether time went on by it."""
+        """Puts what a record says into its snapshot, behind the reports of the windows to which nothing can come any more;
+        whether time went on by it."""
         begun = perf_counter()
         points = self.arrivals.points
         if record.event is not None and self.step > 1:
@@ -109,25 +118,16 @@ class Discovery:
 
         self.counts["events"] += 1
         self.counts["triples"] += len(event.triples)
-        self.windows.put(event.t, self.intake.assertions(event.triples, tell))
+        assertions = self.intake.assertions(event.triples, tell)
         self.windows.seconds["reading"] += perf_counter() - begun
-        return self.arrivals.points > points
+        went = self.arrivals.points > points
+        if went and self.wait is not None:
+            self.report_until(event.t - self.wait - 1)
+        self.windows.put(event.t, assertions)
+        return went
 
-    def due(self) -> Iterator[Report]:
-        """The reports of windows to which nothing can come any more."""
-        if self.wait is not None and self.windows.newest is not None:
-            yield from self._until(self.windows.newest - self.wait - 1)
-
-    def last(self) -> Iterator[Report]:
-        """The reports of all windows that are left. Raises: InputError where no line was an event."""
-        newest, rejects = self.windows.newest, self.arrivals.rejects
-        if newest is None and rejects.counts:
-            why = rejects.leftovers()[0].message
-            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
-        if newest is not None:
-            yield from self._until(newest)
-
-    def _until(self, last: int) -> Iterator[Report]:
+    def report_until(self, last: int) -> None:
+        """Tells the reports of the windows that end with ``last`` or before, each once."""
         settings, first = self.windows.settings, self.windows.first
         if first is None or self.windows.knowledge.base is None:
             return
@@ -137,36 +137,42 @@ class Discovery:
                 return
             report = self.windows.report(end)
             self.reported = end
-            self.inconsistent |= bool(report.inconsistent)
+            new = (index for index in report.inconsistent if index not in self.inconsistent)
+            self.inconsistent += islice(new, _NAMED - len(self.inconsistent))
+            self.stopped |= report.stopped
+            self.counts["windows"] += 1
+            self.counts["rules"] = len(report.found)
+            self.seconds = {name: spent + report.seconds[name] for name, spent in self.seconds.items()}
+            if not self.kept:
+                self.told.clear()
             self.told.append(report.to_dict())
-            yield report
+            self.heard(report)
 
     # --- as a system of `streams.front.run` -------------------------------------------------------
 
     def flush(self) -> None:
-        """Tells the reports that are due."""
-        for report in self.due():
-            self.heard(report)
+        """Nothing waits: a window is reported as time goes on."""
 
     def finish(self) -> Mining:
-        """Tells the rest; what came of it."""
-        for report in self.last():
-            self.heard(report)
+        """Tells the rest; what came of it. Raises: InputError where no line was an event."""
+        newest, rejects = self.windows.newest, self.arrivals.rejects
+        if newest is None and rejects.counts:
+            why = rejects.leftovers()[0].message
+            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+        if newest is not None:
+            self.report_until(newest)
         leftovers = self.leftovers()
-        stopped = any(window.get("stopped") for window in self.told)
-        open_ = stopped or any(blocks(leftover, self.allow) for leftover in leftovers)
-        verdict = Verdict.INCONSISTENT if self.inconsistent else Verdict.UNDETERMINED if open_ else Verdict.CONSISTENT
-        seconds = {name: round(sum(window["seconds"][name] for window in self.told), 3) for name in self.windows.seconds}
+        is_open = self.stopped or any(blocks(leftover, self.allow) for leftover in leftovers)
+        contradicted = self.inconsistent or self.windows.knowledge.base is None
+        verdict = Verdict.INCONSISTENT if contradicted else Verdict.UNDETERMINED if is_open else Verdict.CONSISTENT
         statistics = {
             **self.counts,
             "duplicates": self.arrivals.duplicates,
-            "windows": len(self.told),
-            "rules": len(self.told[-1]["rules"]) if self.told else 0,
-            "rejected": dict(self.arrivals.rejects.counts),
-            "seconds": seconds,
+            "rejected": dict(rejects.counts),
+            "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
         }
         code = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMINED: 3}[verdict]
-        return Mining(self.told, verdict, tuple(leftovers), statistics, code)
+        return Mining(self.told, self.inconsistent, self.stopped, verdict, tuple(leftovers), statistics, code)
 
     def leftovers(self) -> list[Leftover]:
         """What was not interpreted, of the ontology and of the stream."""
@@ -179,8 +185,7 @@ class Discovery:
             "arrivals": self.arrivals.state(),
             "reported": self.reported,
             "told": self.told,
-            "inconsistent": self.inconsistent,
-            "counts": self.counts,
+            "found": [self.inconsistent, self.stopped, self.counts, self.seconds],
             "undecided": self.windows.knowledge.undecided,
         }
         return packed({**document, **more}, columns)
@@ -191,5 +196,5 @@ class Discovery:
         restored(self.windows, self.intake, document, columns)
         self.arrivals.restore(document["arrivals"])
         self.reported, self.told = document["reported"], document["told"]
-        self.inconsistent, self.counts = document["inconsistent"], document["counts"]
+        self.inconsistent, self.stopped, self.counts, self.seconds = document["found"]
         self.windows.knowledge.undecided |= document["undecided"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from jobs.commands.running import write_json
 from jobs.commands.stream.options import Feed, catalog_option, feeding, static_option
 from shiq.errors import InputError, UsageError
 from streams.discovery.settings import GATES, LANGUAGES, METHODS
+
+if TYPE_CHECKING:
+    from streams.discovery.stream import Discovery, Mining
+    from streams.front.run import Run
 
 _SHARE = click.FloatRange(0, 1)
 
@@ -70,8 +74,6 @@ def discover(
     from streams.discovery.delivery import Delivery
     from streams.discovery.settings import eps_of
 
-    if feed.engine == "spark":
-        raise UsageError("--engine spark is not there yet", "Leave it out.")
     if exported is not None and not exported.endswith((".ofn", ".lp")):
         raise UsageError(f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these.")
     options["refute"] |= exported is not None
@@ -93,18 +95,29 @@ def discover(
     }
     with feed.started(settings) as run:
         delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
-        system = miner.system(arrivals=feed.arrivals(run, unordered=True), heard=delivery.take)
+        kept = feed.json_file is not None or folder is not None
+        system = miner.system(arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept)
         if feed.follow:
             system.wait = 0
             if _was_given("lateness") is False:
                 system.arrivals.clock.lateness = miner.settings.window
-        time = None if feed.follow else system.ordered(run.input.sources, feed.unit, feed.format)
-        result = run.drive(system, follow=feed.follow, time=time)
+        result = _by_spark(feed, run, system) if feed.engine == "spark" else _here(feed, run, system)
         left_out = delivery.finish(result)
     if feed.out != "-" or feed.json_file is not None or feed.verbose:
         feed.tell(discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose))
     write_json(feed.json_file, delivery.document(result))
     return result.exit_code
+
+
+def _here(feed: Feed, run: Run, system: Discovery) -> Mining:
+    time = None if feed.follow else system.ordered(run.input.sources, feed.unit, feed.format)
+    return run.drive(system, follow=feed.follow, time=time)
+
+
+def _by_spark(feed: Feed, run: Run, system: Discovery) -> Mining:
+    from jobs.streaming.discovery import on_spark
+
+    return on_spark(run, system, feed.sources, format=feed.format, follow=feed.follow, master=feed.master)
 
 
 def _was_given(name: str) -> bool:
