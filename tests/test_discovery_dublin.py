@@ -34,9 +34,11 @@ def test_planted_causes_are_found_and_faults_named(tmp_path: Path) -> None:
     done = shiq(
         "stream", "discover", "--tbox", tmp_path / "tbox.ofn", "--static", tmp_path / "static.nt.gz", *sources, "--window", 30,
         "--rules", tmp_path / "planted.json", "--max-atoms", 1, "--max-variables", 2, "--json", tmp_path / "found.json", "--out",
-        tmp_path / "rows.jsonl",
+        tmp_path / "rows.jsonl", "--export", tmp_path / "rules.ofn",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
+    assert "SubClassOf(" in (tmp_path / "rules.ofn").read_text(encoding="utf-8")
+    assert shiq("certify", tmp_path / "tbox.ofn", tmp_path / "static.nt.gz", tmp_path / "rules.ofn").returncode == 0
     (window,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["windows"]
     assert window["inconsistent"] == faults and len(faults) == 2
     event, _, _ = window["tracked"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from streams.discovery.atomsets import Atom
+from streams.discovery.atomsets import Atom, Atoms
 from streams.discovery.entailing import Knowledge, Undecided
 from streams.discovery.measures import Changes, changes
 
@@ -27,7 +27,8 @@ class Snapshots:
     told: dict[int, Assertions] = field(default_factory=dict)
     version: dict[int, int] = field(default_factory=dict)
     clock: int = 0
-    _entailed: dict[int, frozenset[Atom] | None] = field(default_factory=dict)
+    #: Tuples: a set of thousands takes ten times as much.
+    _entailed: dict[int, Atoms | None] = field(default_factory=dict)
     #: Those of which it is not known what they entail.
     _undecided: set[int] = field(default_factory=set)
     _unions: dict[tuple[int, int], frozenset[Atom] | None] = field(default_factory=dict)
@@ -81,11 +82,11 @@ class Snapshots:
             if 2 * len(live) < len(self._same):
                 self._same = {value: value for value in live}
 
-    def entailed(self, index: int) -> frozenset[Atom] | None:
+    def entailed(self, index: int) -> Atoms | None:
         """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent or undecided. A missing one is
         empty."""
         if index not in self.told:
-            return frozenset()
+            return ()
         if index not in self._entailed:
             try:
                 self.learn(index, self.knowledge.entailed(self.told[index]))
@@ -99,7 +100,7 @@ class Snapshots:
         if undecided is not None:
             self._undecided.add(index)
             self.knowledge.undecided[f"snapshot {index} is left out"] = undecided
-        self._entailed[index] = None if entailed is None else frozenset(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
+        self._entailed[index] = None if entailed is None else tuple(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
 
     def again(self, window: range) -> None:
         """Forgets what was worked out of a window."""
