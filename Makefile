@@ -76,7 +76,7 @@ test-graphframes: setup
 	@test -f "$(JAR)" || { echo "name GraphFrames' JVM core: make test-graphframes JAR=PATH (public Maven: io.graphframes:graphframes-spark4_2.13)"; exit 1; }
 	SHIQ_GRAPHFRAMES_JAR="$(abspath $(JAR))" $(BIN)/python -m pytest -m graphframes
 
-# Other reasoners for `shiq evaluate --peers`, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
+# Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl
 PEERS ?=
 peers: setup

@@ -1,8 +1,9 @@
-"""Installs the Java peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
+"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
 
 The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the repository that $SHIQ_MAVEN or
 a mirror in the user's Maven settings names; each is checked before it is used. A driver is compiled against them, so a JDK is
-needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right.
+needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right. The peer
+``miners``, itemset miners in Python, gets an environment of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+import venv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,9 @@ MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"
 _SECONDS = 60.0
 _HERE = Path(__file__).parent
+#: Itemset miners, for the bench row ``discovery``.
+MINERS = "miners"
+_MINERS = ("mlxtend==0.25.0", "pyfim==6.28")
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,23 @@ def _fetched(jar: Jar, source: str) -> bytes:
     return content
 
 
+def miners_python(folder: Path | None = None) -> Path | None:
+    """The Python that has the itemset miners; None if they are not installed."""
+    program = (folder or home()) / MINERS / "bin" / "python"
+    return program if program.is_file() else None
+
+
+def install_miners(folder: Path) -> None:
+    """The itemset miners, in an environment of their own. Raises: OperationalError."""
+    own = folder / MINERS
+    venv.create(own, with_pip=True, clear=True)
+    call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *_MINERS]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.rmtree(own, ignore_errors=True)
+        raise OperationalError(f"pip: {done.stderr.strip()[-500:]}", "Is there a compiler, and an index that pip knows?")
+
+
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -158,27 +180,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if everything asked for is installed."""
     java = [name for name, peer in PEERS.items() if peer.is_java]
     parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.peers.install", description=__doc__)
-    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join(java)}; default: all")
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all")
     parser.add_argument("--accept-agpl", action="store_true", help="install those under the AGPL too")
     parser.add_argument("--home", type=Path, default=home(), help="directory to install in (default: %(default)s)")
     given = parser.parse_args(arguments)
-    unknown = set(given.peers) - set(java)
+    unknown = set(given.peers) - {*java, MINERS}
     if unknown:
-        parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join(java)}")
+        parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join((*java, MINERS))}")
     failed = False
-    for name in given.peers or java:
-        peer = PEERS[name]
-        if peer.is_agpl and not given.accept_agpl:
-            print(f"{peer.title}: left out, since it is under the {peer.licence}; --accept-agpl installs it")
+    for name in given.peers or (*java, MINERS):
+        peer = PEERS.get(name)
+        title, licence = (peer.title, peer.licence) if peer else ("Itemset miners", "BSD, MIT")
+        if peer is not None and peer.is_agpl and not given.accept_agpl:
+            print(f"{title}: left out, since it is under the {licence}; --accept-agpl installs it")
             failed = failed or bool(given.peers)
             continue
         try:
-            install(peer, given.home, repository())
+            if peer is None:
+                install_miners(given.home)
+            else:
+                install(peer, given.home, repository())
         except OperationalError as error:
-            print(f"{peer.title}: {error}", file=sys.stderr)
+            print(f"{title}: {error}", file=sys.stderr)
             failed = True
         else:
-            print(f"{peer.title} ({peer.licence}): installed in {given.home / name}")
+            print(f"{title} ({licence}): installed in {given.home / name}")
     konclude = find("konclude")
     print(f"Konclude: {konclude.reason if isinstance(konclude, Absent) else konclude.program} (setting: {KONCLUDE_SETTING})")
     return int(failed)
