@@ -300,7 +300,7 @@ def test_the_worked_example_by_the_command_line(tmp_path: Path) -> None:
 
     assert pq.read_table(tmp_path / "report" / "rules.parquet").num_rows == 119 + 292
     assert pq.read_table(tmp_path / "report" / "windows.parquet").num_rows == 2
-    assert "Whenever x is a bus, x is a congested bus" in (tmp_path / "report" / "rules.md").read_text(encoding="utf-8")
+    assert "A bus is a congested bus: 100 % of" in (tmp_path / "report" / "rules.md").read_text(encoding="utf-8")
     atoms = pq.read_table(tmp_path / "e.parquet").to_pylist()
     assert {"snapshot": 5, "atom": "<urn:SlowRoad>(<urn:r1>)"} in atoms and not any("r0" in row["atom"] for row in atoms)
 

@@ -57,11 +57,32 @@ def _article(noun: str) -> str:
 
 def sentence(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """A rule of the JSON as one sentence, with its counts and an instance."""
-    body = f"Whenever {_atoms(rule['body'], labels)}, {_atoms(rule['head'], labels)}"
+    tree = tree_of(map(tuple, rule["body"]))
+    if tree is None:
+        body = f"Whenever {_atoms(rule['body'], labels)}, {_atoms(rule['head'], labels)}"
+    else:
+        subject = _described(tree, labels)
+        body = f"{subject[0].upper()}{subject[1:]} {_predicate(rule['head'][0][0], labels)}"
     share = f"{100 * rule['binding_support'] / rule['binding_body']:.0f} % of {rule['binding_body']:,} cases"
     more = f"in {rule['support']:,} of {rule['body_support']:,} snapshots"
     refuted = f", refuted in {rule['refuted']:,}" if rule["refuted"] else ""
     return f"{body}: {share}, {more}{refuted}{_instance(rule, labels)}."
+
+
+def _described(tree: Tree, labels: Mapping[str, str]) -> str:
+    """Whoever a body holds of, in words."""
+    nouns = " and ".join(class_text(name, labels) for name in tree.classes)
+    ends = [(called(role, labels), _described(below, labels), inverse) for role, inverse, below in tree.branches]
+    clauses = [f"that {other} {verb}" if inverse else f"that {verb} {other}" for verb, other, inverse in ends]
+    return " ".join([_article(nouns) if nouns else "something", " and ".join(clauses)]).rstrip()
+
+
+def _predicate(text: str, labels: Mapping[str, str]) -> str:
+    """What a class says of its members."""
+    some = _SOME.fullmatch(text)
+    if some is not None:
+        return f"{called(some[1], labels)} {_article(class_text(some[2], labels))}"
+    return f"is {_article(class_text(text, labels))}"
 
 
 def _atoms(atoms: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str:
@@ -88,8 +109,9 @@ def _instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     if not rule["instances"]:
         return ""
     first = rule["instances"][0]
-    bound = [f"{_name(name, labels)} = {called(value, labels)}" for name, value in first.items() if name != "snapshot"]
-    return f", e.g. {', '.join(bound)} at {first['snapshot']}" if bound else f", e.g. at {first['snapshot']}"
+    bound = [called(value, labels) for name, value in sorted(first.items()) if name != "snapshot"]
+    others = f" (with {', '.join(bound[1:])})" if bound[1:] else ""
+    return f", e.g. {bound[0]}{others} at {first['snapshot']}" if bound else f", e.g. at {first['snapshot']}"
 
 
 def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
@@ -127,7 +149,7 @@ def _by_conclusion(rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]
         # A variable that need not differ from x would make it one of these for nothing.
         if rule["head"][0][0] in (atom[0] for atom in rule["body"]):
             continue
-        groups.setdefault(_atoms(rule["head"], labels), []).append(rule)
+        groups.setdefault(_conclusion(rule, labels), []).append(rule)
     for conclusion, group in sorted(groups.items()):
         yield from (f"## {_safe(conclusion)}", "")
         shown: dict[object, float] = {}
@@ -140,6 +162,11 @@ def _by_conclusion(rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]
         kept = [rule for rule in group if (tree_of(map(tuple, rule["body"])) or tuple(map(tuple, rule["body"]))) in shown]
         yield from (f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(kept[:_SHOWN], 1))
         yield ""
+
+
+def _conclusion(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    (head,) = rule["head"]
+    return f"What {_predicate(head[0], labels)}" if head[1].startswith("?") else _atoms(rule["head"], labels)
 
 
 def _parts_of(tree: Tree) -> set[Tree]:

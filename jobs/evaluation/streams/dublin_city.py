@@ -34,6 +34,27 @@ _BELOW = {
 }
 _ROLES = """adjacent connected inDistrict hasSensor onLine servedBy hasStop stopOf with travel occurs incident disruption weather
 wind observes heads near partOf"""
+#: How roles are read; the others by their names.
+_READ = {
+    "adjacent": "is next to",
+    "connected": "is connected to",
+    "inDistrict": "lies in",
+    "hasSensor": "has",
+    "onLine": "is on",
+    "servedBy": "is served by",
+    "hasStop": "has",
+    "stopOf": "is a stop of",
+    "with": "has on it",
+    "travel": "has",
+    "occurs": "is the site of",
+    "incident": "is the place of",
+    "disruption": "brings",
+    "weather": "has",
+    "wind": "has",
+    "heads": "heads for",
+    "near": "is near",
+    "partOf": "is part of",
+}
 _AXIOMS = (
     "SubClassOf(ObjectSomeValuesFrom(:with :CongestedBus) :JammedRoad)",
     "SubClassOf(ObjectSomeValuesFrom(:travel :StopFlow) :BlockedRoad)",
@@ -63,9 +84,10 @@ def role_line(role: str, subject: str, object: str) -> Line:
 def ontology() -> str:
     """T: about 55 classes, 19 roles."""
     names = sorted({name for top, below in _BELOW.items() for name in (top, *below.split())})
-    lines = [f"Prefix(:=<{BASE}>)", f"Ontology(<{BASE}ontology>"]
+    lines = [f"Prefix(:=<{BASE}>)", "Prefix(rdfs:=<http://www.w3.org/2000/01/rdf-schema#>)", f"Ontology(<{BASE}ontology>"]
     lines += [f"Declaration(Class(:{name}))" for name in names]
     lines += [f"Declaration(ObjectProperty(:{role}))" for role in _ROLES.split()]
+    lines += [f'AnnotationAssertion(rdfs:label :{role} "{text}")' for role, text in _READ.items()]
     lines += [f"SubClassOf(:{name} :{top})" for top, below in _BELOW.items() for name in below.split()]
     return "\n".join([*lines, *_AXIOMS, ")", ""])
 
