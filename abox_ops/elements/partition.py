@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, positions, unique, without
+from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, least_by, positions, unique, without
 
 _NONE = np.zeros(0, np.int64)
 
@@ -93,8 +93,7 @@ def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
     if not len(member):
         return member, group
     _, which, _ = distinct(group)
-    least = np.full(int(which.max()) + 1, np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, which, member)
+    least = least_by(which, member, int(which.max()) + 1)
     crowded = np.bincount(which)[which] > 1
     return member[crowded], least[which[crowded]]
 
@@ -125,7 +124,6 @@ def lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> O
     stays = ~is_in(member, lost)
     members = np.concatenate([member[stays], left])
     _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
-    least = np.full(len(members), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, which, members)
+    least = least_by(which, members, len(members))
     order = np.argsort(members)
     return OverlaidPartition(grouping.by_member, grouping.by_group, members[order], least[which[order]])

@@ -17,7 +17,7 @@ from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq import model as owl
-from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, positions, unique
+from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, least_by, positions, unique
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
@@ -156,9 +156,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
 
 def least_nodes(graph: Graph) -> Ints:
     """By number: the least node of the element (of those that are expanded)."""
-    found = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(found, graph.rep[graph.member_element], graph.member_node)
-    return found
+    return least_by(graph.rep[graph.member_element], graph.member_node, len(graph))
 
 
 def same_grouping(base: Base, nodes: Ints) -> StoredPartition:

@@ -19,7 +19,7 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.widening import PatchOutcome, patched
-from shiq.columns.arrays import Ints, array_table, unique
+from shiq.columns.arrays import Ints, array_table, least_by, unique
 from shiq.roles import RoleBox
 
 _NONE = np.zeros(0, np.int64)
@@ -100,9 +100,7 @@ def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> Outsi
 
 def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
-    least = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, group, graph.key)
-    return grouping(graph.key, least[group])
+    return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
 
 
 _NOTHING = TouchedNodes(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())

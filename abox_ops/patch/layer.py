@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from abox_ops.elements.base import FRESH, Base, OverBase, StoreBase
-from abox_ops.elements.columns import Graph
 from abox_ops.elements.partition import OverlaidPartition, StoredPartition, of_several
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index, PatchedLabels
@@ -22,7 +21,7 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.renewal import ElementRenames, renewed
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, unique
+from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, least_by, unique
 from shiq.columns.rows import NODES, ROW_COLUMNS, Names
 from shiq.model import Literal
 
@@ -156,7 +155,7 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
     node, element = graph.member_node, graph.rep[graph.member_element]
     if not all(is_in(table.columns["node"], node).all() for table in whole.inserted.values()):
         return None
-    name = _names(graph, laid(node), element)
+    name = least_by(element, laid(node), len(graph))
     reps, example = np.unique(element, return_index=True)
     old = np.flatnonzero(node < FRESH)
     key, first = np.unique(index.equal.of(node[old]), return_index=True)
@@ -188,10 +187,3 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
         stored_labels=len(calculus.table.labels),
     )
     return LaidBase(whole.base, whole), after, completion
-
-
-def _names(graph: Graph, node: Ints, element: Ints) -> Ints:
-    """By number: the least node of the element."""
-    found = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(found, element, node)
-    return found

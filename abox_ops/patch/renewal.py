@@ -17,7 +17,7 @@ from abox_ops.labels.calculus import Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import combinations
 from abox_ops.patch.columns import Patch
-from shiq.columns.arrays import Columns, Ints, Table, come_and_go, is_in, unique
+from shiq.columns.arrays import Columns, Ints, Table, come_and_go, is_in, least_by, unique
 
 _NONE = np.zeros(0, np.int64)
 
@@ -64,9 +64,8 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     inside = np.flatnonzero(patch.inside)
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
-    least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
     stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
-    np.minimum.at(least, graph.rep[graph.member_element], stored)
+    least = least_by(graph.rep[graph.member_element], stored, len(graph))
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)

@@ -1,4 +1,5 @@
-"""What becomes of a role assertion as published: part-of, remedies, irrelevance (Definitions 5 to 7 of Wu and Lécué, CIKM 2014).
+"""What becomes of a role assertion as published: part-of, remedies, irrelevance (THEORY, "Part-of" and "Remedy assertions":
+Definitions 5 to 7 of Wu and Lécué, CIKM 2014).
 
 A remedy stands for a role assertion. For S(a, b) and L₁ ⊑ ∀S'.L₂ with S ⊑* S': nothing is to be done where b:L₂ or a:¬L₁ is
 asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and a:¬L₁ where b:¬L₂ is; otherwise there is none. S(a, b) is

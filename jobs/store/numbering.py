@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Ints, arrow_texts, distinct, numpy_ints
+from shiq.columns.arrays import Ints, arrow_texts, distinct, least_by, numpy_ints
 from shiq.columns.rows import literal_text, term_hash
 from shiq.model import Literal
 
@@ -73,8 +73,7 @@ def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal], wid
     count = max(len(literals), 1)
     _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
     value = literal[example]
-    least = np.full(len(value), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, which, node_rank)
+    least = least_by(which, node_rank, len(value))
     used, of_used, _ = distinct(value)
     text_rank = term_rank([literal_text(literals[i]) for i in used.tolist()])[of_used]
     order = np.lexsort((text_rank, least))

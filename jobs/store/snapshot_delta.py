@@ -24,7 +24,7 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
 from shiq.abox import ABox
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, unique, without
+from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, least_by, unique, without
 from shiq.columns.rows import NODES, ROW_COLUMNS, SAME, Names
 from shiq.model import Assertion, Literal
 from shiq.roles import Role
@@ -171,8 +171,7 @@ class _Growth:
     def _element_names(self) -> Ints:
         """By number: the least node of what consists of it, that is still there; the base's number where it was not gathered."""
         graph = self.graph
-        least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
-        np.minimum.at(least, self.element, self.node)
+        least = least_by(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)
 
     # --- the index ---------------------------------------------------------------------------------
@@ -220,8 +219,7 @@ class _Growth:
         class_ = self.counts.classes(reps)
         alive = ~is_in(self.name[reps], self.vanished)
         reps, class_ = reps[alive], class_[alive]
-        least = np.full(len(graph), np.iinfo(np.int64).max, np.int64)
-        np.minimum.at(least, class_, self.name[reps])
+        least = least_by(class_, self.name[reps], len(graph))
         keys = np.concatenate([graph.key[graph.key < FRESH], self.old.equal.of(self.touched)])
         return self._difference(self.old.merged.by_member, unique(keys), self.name[reps], least[class_])
 

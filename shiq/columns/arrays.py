@@ -270,6 +270,13 @@ def _is_dense(values: Ints) -> bool:
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
 
 
+def least_by(group: Ints, values: Ints, count: int) -> Ints:
+    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in one that has none."""
+    found = np.full(count, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(found, group, values)
+    return found
+
+
 def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     """Which ``values`` occur ``among`` others."""
     if not len(values) or not len(among):

@@ -29,7 +29,7 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.building.told import TaskRules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
-from shiq.columns.arrays import Columns, Ints, distinct
+from shiq.columns.arrays import Columns, Ints, distinct, least_by
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 
@@ -106,9 +106,7 @@ class _Asked(Counts):
         reps = self.graph.reps()
         class_, key = self.class_of[reps], self.graph.key[reps]
         _, which, _ = distinct(class_)
-        least = np.full(int(which.max()) + 1 if len(which) else 0, np.iinfo(np.int64).max, np.int64)
-        np.minimum.at(least, which, key)
-        return grouping(key, least[which])
+        return grouping(key, least_by(which, key, int(which.max(initial=-1)) + 1)[which])
 
 
 def merge_classes(session: SparkSession, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:

@@ -19,7 +19,7 @@ from jobs.spark.building.files import distinct_rows, joined, load, run, save, sl
 from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
-from shiq.columns.arrays import Columns, Ints, distinct, is_in, row_codes
+from shiq.columns.arrays import Columns, Ints, distinct, is_in, least_by, row_codes
 from shiq.columns.rows import term_hash
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
@@ -205,8 +205,7 @@ def _literals(ranges: Ranges, i: int) -> tuple[int, int]:
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
     rows = joined(parts, ("node", "property"))
     rows["literal"] = value[np.concatenate([np.zeros(0, np.int64), *values])]
-    least = np.full(len(example), np.iinfo(np.int64).max, np.int64)
-    np.minimum.at(least, rows["literal"], rows["node"])
+    least = least_by(rows["literal"], rows["node"], len(example))
     found = {name: column.take(pa.array(example)) for name, column in columns.items()}
     key = pc.binary_join_element_wise(*found.values(), pa.scalar("\0", pa.large_string()))
     order = np.lexsort((_codes(key), least))
