@@ -24,6 +24,7 @@ from shiq.clause_axioms import role_axioms
 from shiq.functional.writer import axiom_text
 from shiq.profile import on_simple_roles, simple_needed
 from shiq.reasoner.structure import rewritten
+from shiq.role_words import Irregular, RolePaths
 from shiq.roles import RoleBox, role_of
 from shiq.signature import is_reserved, parts
 from simplify.desugar import ROLE_AXIOMS, desugar
@@ -31,7 +32,7 @@ from simplify.inclusion import PREFIX, Context
 from simplify.locality import names_of
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
-from simplify.paths import Irregular, RolePaths, eliminate_paths
+from simplify.paths import eliminate_paths
 
 V = TypeVar("V")
 

@@ -8,7 +8,8 @@ over a centre x and branches y_j, in the normal form of THEORY, "DL-clauses":
 * *m-type*: ``at_most`` = n ≥ 1 and n + 1 role atoms role(x, y_i), each with branch_body(y_i) (at most one name);
   all y_i ≈ y_j are in the head, beside ``head``; ``branch_head`` is empty. It says ≤n role.C at x, or one of ``head``.
 
-⊤ and ⊥ never occur; transitivity is already eliminated. An example, A ⊑ ∀r.B:
+⊤ and ⊥ never occur; transitivity and property chains are already eliminated. The name ℓ_R of `shiq.roles.loop_name` means that
+there is a loop of R: the one thing that clauses leave to the role box. An example, A ⊑ ∀r.B:
 
 >>> Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:B",)).kind
 'u'
@@ -22,7 +23,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from shiq.model import Axiom, DataRange
-from shiq.roles import Role, RoleBox
+from shiq.roles import LOOPS, Role, RoleBox, loop_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class AtLeast:
     n: int
     role: Role
     filler: str | None = None
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it stands for a loop: who has that meets it alone (THEORY, "Chains and loops")."""
+        return self.filler is not None and self.filler.startswith(LOOPS) and self.filler == loop_name(self.role.iri)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from shiq import model as owl
 from shiq.bits import bits
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role, RoleBox, expression_of
+from shiq.roles import Role, RoleBox, expression_of, loop_name
 
 
 def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:
@@ -30,7 +30,8 @@ def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:
     definitions = (
         owl.DatatypeDefinition(owl.Datatype(iri), range) for iri, range in sorted(tbox.definitions.items(), key=lambda d: d[0])
     )
-    return tuple(dict.fromkeys([*map(clause_axiom, tbox.clauses), *role_axioms(tbox.roles), *definitions]))
+    written = [*map(clause_axiom, tbox.clauses), *role_axioms(tbox.roles), *_loop_axioms(tbox.roles), *definitions]
+    return tuple(dict.fromkeys(written))
 
 
 def clause_axiom(clause: Clause) -> owl.SubClassOf:
@@ -109,6 +110,15 @@ def module_assertions(tbox: ClausalTBox, module: Module, prefix: str) -> list[ow
         owl.NegativeDataPropertyAssertion(owl.DataProperty(p), names[i], value) for i, p, value in module.negative_data
     ]
     return list(dict.fromkeys(assertions))
+
+
+def _loop_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
+    """What the names of loops mean."""
+    for iri in roles.looped:
+        name, has_loop = owl.Class(loop_name(iri)), owl.ObjectHasSelf(owl.ObjectProperty(iri))
+        yield owl.SubClassOf(name, has_loop)
+        if iri in roles.asked_loops:
+            yield owl.SubClassOf(has_loop, name)
 
 
 def _directed(names: Sequence[str], i: int, role: Role, j: int) -> tuple[owl.ObjectProperty, str, str]:

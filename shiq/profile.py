@@ -3,11 +3,11 @@
 Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY, "Beyond SHIQ(D), at no loss".
 
 >>> r, s, A = owl.ObjectProperty("urn:r"), owl.ObjectProperty("urn:s"), owl.Class("urn:A")
->>> inside, outside = split_axioms([owl.SubObjectPropertyChain((r, r), r), owl.SubObjectPropertyChain((r, s), s)])
+>>> inside, outside = split_axioms([owl.SubObjectPropertyChain((r, r), r), owl.HasKey(A, (s,), ())])
 >>> inside
 [TransitiveObjectProperty(property=ObjectProperty(iri='urn:r'))]
 >>> [(kind, message) for _, kind, message in outside]
-[('outside-shiq', 'a property chain (SubObjectPropertyOf with ObjectPropertyChain) is outside SHIQ(D)')]
+[('outside-shiq', 'HasKey is outside SHIQ(D)')]
 """
 
 from __future__ import annotations
@@ -33,18 +33,22 @@ Finding: TypeAlias = tuple[str, str]
 _OUTSIDE = {
     owl.ObjectOneOf: "the nominal ObjectOneOf",
     owl.ObjectHasValue: "ObjectHasValue (a nominal)",
+    owl.HasKey: "HasKey",
+}
+#: What an axiom may have where chains and loops are read.
+_CHAINS_AND_LOOPS = {
     owl.ObjectHasSelf: "ObjectHasSelf",
     owl.ReflexiveObjectProperty: "ReflexiveObjectProperty",
     owl.SubObjectPropertyChain: "a property chain (SubObjectPropertyOf with ObjectPropertyChain)",
-    owl.HasKey: "HasKey",
 }
 _CARDINALITIES = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 
 
-def split_axioms(axioms: Sequence[owl.Axiom]) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
+def split_axioms(axioms: Sequence[owl.Axiom], *, chains: bool = True) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
     """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
 
-    Call it once all sources are together. Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
+    Call it once all sources are together. ``chains``: whether regular property chains, Self and reflexive roles count as inside
+    too (THEORY, "Chains and loops"). Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
     properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms that these leave alone are
     returned as they are; reported is always the axiom as given. One with an unknown datatype, and the first with an IRI as a
     second kind of property (or as class and datatype), is inside and reported too; of others reported, what could be brought
@@ -56,11 +60,13 @@ def split_axioms(axioms: Sequence[owl.Axiom]) -> tuple[list[owl.Axiom], list[tup
     candidates: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom in axioms:
         for plain in without_built_in(_without_trivial_chain(axiom)):
-            outside = _outside(plain)
+            outside = _outside(plain, chains=chains)
             if outside:
                 reported.append((axiom, "outside-shiq", outside))
             else:
                 candidates.append((axiom, plain))
+    candidates, beyond = _readable(candidates) if chains else (candidates, [])
+    reported += beyond
     roles = role_box(plain for _, plain in candidates)
     data = _Data(plain for _, plain in candidates)
     inside: list[tuple[owl.Axiom, owl.Axiom]] = []
@@ -142,11 +148,48 @@ def _without_trivial_chain(axiom: owl.Axiom) -> owl.Axiom:
     return axiom
 
 
-def _outside(value: owl.Axiom | owl.Assertion) -> str:
-    """Why ``value`` is outside SHIQ(D), or ""."""
+def _readable(
+    candidates: list[tuple[owl.Axiom, owl.Axiom]],
+) -> tuple[list[tuple[owl.Axiom, owl.Axiom]], list[tuple[owl.Axiom, str, str]]]:
+    """``candidates`` (axioms as given, and as they would be inside) without the chains and the Self that cannot be read; these,
+    reported."""
+    axioms = [plain for _, plain in candidates]
+    roles = role_box(axioms)
+    if not (roles.composite or roles.selves):
+        return candidates, []
+    without = role_box(axiom for axiom in axioms if not isinstance(axiom, owl.SubObjectPropertyChain))
+    simple: dict[Role, str] = {}
+    for axiom in axioms:
+        for property, use in simple_needed(on_simple_roles(axiom, roles)):
+            if without.is_simple(role_of(property)):
+                simple.setdefault(role_of(property), f"{use}, {_shown(role_of(property))},")
+    # Loaded where a TBox has property chains.
+    from shiq.role_words import beyond_reach
+
+    beyond = beyond_reach(axioms, simple) if roles.composite else {}
+    inside: list[tuple[owl.Axiom, owl.Axiom]] = []
+    reported: list[tuple[owl.Axiom, str, str]] = []
+    for axiom, plain in candidates:
+        selves = (role_of(part.property) for part in parts(plain) if isinstance(part, owl.ObjectHasSelf))
+        composite = next((role for role in selves if not without.is_simple(role)), None)
+        if plain in beyond:
+            message = f"{_CHAINS_AND_LOOPS[owl.SubObjectPropertyChain]} is outside SHIQ(D): {beyond[plain]}"
+            reported.append((axiom, "outside-shiq", message))
+        elif composite is not None:
+            message = f"ObjectHasSelf on {_shown(composite)}, which is not simple, is outside SHIQ(D)"
+            reported.append((axiom, "outside-shiq", message))
+        else:
+            inside.append((axiom, plain))
+    return inside, reported
+
+
+def _outside(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
+    """Why ``value`` is outside SHIQ(D), or "". ``chains``: but for chains, Self and reflexive roles."""
     for part in parts(value):
         if type(part) in _OUTSIDE:
             return f"{_OUTSIDE[type(part)]} is outside SHIQ(D)"
+        if type(part) in _CHAINS_AND_LOOPS and not chains:
+            return f"{_CHAINS_AND_LOOPS[type(part)]} is outside SHIQ(D)"
         if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in TOP | BOTTOM:
             return f"owl:{part.iri.rpartition('#')[2]}, used like this, is outside SHIQ(D)"
     return ""
@@ -245,6 +288,9 @@ def simple_needed(value: owl.Axiom | owl.Assertion) -> Iterator[tuple[owl.Object
 def _not_simple(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> Finding | None:
     for property, use in simple_needed(value):
         role = role_of(property)
+        composite = sorted(roles.subroles(role) & roles.composite)
+        if composite:
+            return "non-simple-role", f"{use} must be simple, but {_shown(role)} is above what a property chain implies"
         transitive = sorted(roles.subroles(role) & roles.transitive)
         if transitive:
             why = "is transitive" if role in transitive else f"has the transitive subrole {_shown(transitive[0])}"

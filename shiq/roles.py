@@ -1,7 +1,8 @@
-"""The role box: inverses, the role hierarchy ⊑*, transitive and simple roles; and the data property hierarchy.
+"""The role box: inverses, the role hierarchy ⊑*, transitive, composite and simple roles, loops; the data property hierarchy.
 
 A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role inclusions, closed under inverses.
-A role is simple if no transitive role lies below it (OWL 2 structural specification, section 11.1).
+A role is simple if no transitive role, and none that a property chain implies, lies below it (OWL 2 structural specification,
+section 11.1).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import NamedTuple, TypeVar
 from shiq import model as owl
 
 T = TypeVar("T")
+
+#: What the names of loops begin with.
+LOOPS = "urn:shiq:fresh:loop:"
 
 
 class Role(NamedTuple):
@@ -38,12 +42,19 @@ def expression_of(role: Role) -> owl.ObjectPropertyExpression:
     return owl.ObjectInverseOf(owl.ObjectProperty(role.iri)) if role.inverted else owl.ObjectProperty(role.iri)
 
 
+def loop_name(iri: str) -> str:
+    """The class of all x with a loop, ``iri``(x, x); it is that of the inverse too."""
+    return f"{LOOPS}{iri}"
+
+
 @dataclass(frozen=True)
 class RoleBox:
     """What a TBox says of roles alone.
 
     ``inclusions`` are as asserted (not closed); ``transitive`` is closed under inverses; ``disjoint`` holds unordered pairs
-    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively).
+    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively). ``composite``: what a
+    property chain implies, and its inverse. ``selves``: the properties of which some class expression asks for loops;
+    ``reflexive``: those that every element has a loop of.
     """
 
     inclusions: frozenset[tuple[Role, Role]] = frozenset()
@@ -53,6 +64,9 @@ class RoleBox:
     irreflexive: frozenset[Role] = frozenset()
     data_inclusions: frozenset[tuple[str, str]] = frozenset()
     disjoint_data: frozenset[tuple[str, str]] = frozenset()
+    composite: frozenset[Role] = frozenset()
+    selves: frozenset[str] = frozenset()
+    reflexive: frozenset[str] = frozenset()
 
     @cached_property
     def _superroles(self) -> Mapping[Role, frozenset[Role]]:
@@ -81,8 +95,38 @@ class RoleBox:
         return self._subroles.get(role) or frozenset((role,))
 
     def is_simple(self, role: Role) -> bool:
-        """Whether no transitive role lies below ``role``."""
-        return not (self.subroles(role) & self.transitive)
+        """Whether no transitive role, and none that a chain implies, lies below ``role``."""
+        below = self.subroles(role)
+        return below.isdisjoint(self.transitive) and below.isdisjoint(self.composite)
+
+    def loops_above(self, iri: str) -> frozenset[Role]:
+        """The roles that a loop of ``iri`` is a loop of."""
+        found = self.superroles(Role(iri)) | self.superroles(Role(iri, True))
+        return found | {role.inverse for role in found}
+
+    @cached_property
+    def asked_loops(self) -> frozenset[str]:
+        """The properties for whose loops it matters whether they are there: those of Self, and those of disjoint roles of which
+        one may have loops."""
+        found, apart = set(self.selves), [(r.iri, s.iri) for r, s in self.disjoint]
+        while apart:
+            above = {role.iri for iri in found | self.reflexive for role in self.loops_above(iri)}
+            met = [pair for pair in apart if not above.isdisjoint(pair)]
+            if not met:
+                break
+            apart = [pair for pair in apart if pair not in met]
+            found.update(iri for pair in met for iri in pair)
+        return frozenset(found)
+
+    @cached_property
+    def looped(self) -> tuple[str, ...]:
+        """The properties that have a name for their loops (`loop_name`), sorted."""
+        return tuple(sorted(self.asked_loops | self.reflexive))
+
+    @cached_property
+    def roles_with_loops(self) -> frozenset[Role]:
+        """The roles above a property that has a name for its loops."""
+        return frozenset(role for iri in self.looped for role in self.loops_above(iri))
 
     def data_superproperties(self, property: str) -> frozenset[str]:
         return self._data_superproperties.get(property) or frozenset((property,))
@@ -143,7 +187,7 @@ def components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
 
 
 def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
-    """The role box of ``axioms``; axioms about classes are passed over."""
+    """The role box of ``axioms``; of axioms about classes, what they say of loops."""
     inclusions: set[tuple[Role, Role]] = set()
     transitive: set[Role] = set()
     disjoint: set[tuple[Role, Role]] = set()
@@ -151,8 +195,15 @@ def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
     irreflexive: set[Role] = set()
     data_inclusions: set[tuple[str, str]] = set()
     disjoint_data: set[tuple[str, str]] = set()
+    composite: set[Role] = set()
+    selves: set[str] = set()
+    reflexive: set[str] = set()
     for axiom in axioms:
         match axiom:
+            case owl.SubObjectPropertyChain(_, sup):
+                composite |= {role_of(sup), role_of(sup).inverse}
+            case owl.ReflexiveObjectProperty(property):
+                reflexive.add(role_of(property).iri)
             case owl.SubObjectPropertyOf(sub, sup):
                 inclusions.add((role_of(sub), role_of(sup)))
             case owl.EquivalentObjectProperties(properties):
@@ -180,6 +231,8 @@ def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
                     data_inclusions |= {(p.iri, q.iri), (q.iri, p.iri)}
             case owl.DisjointDataProperties(data_properties):
                 disjoint_data |= {(p.iri, q.iri) for p, q in combinations(data_properties, 2)}
+            case _:
+                selves.update(_selves(axiom))
     return RoleBox(
         frozenset(inclusions),
         _with_equivalents(transitive, inclusions),
@@ -188,7 +241,43 @@ def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
         frozenset(irreflexive),
         frozenset(data_inclusions),
         frozenset(disjoint_data),
+        frozenset(composite),
+        frozenset(selves),
+        frozenset(reflexive),
     )
+
+
+#: What a class expression may stand in; no axiom on roles or data is among them.
+_HOLDERS = (
+    owl.SubClassOf,
+    owl.EquivalentClasses,
+    owl.DisjointClasses,
+    owl.DisjointUnion,
+    owl.ObjectPropertyDomain,
+    owl.ObjectPropertyRange,
+    owl.DataPropertyDomain,
+    owl.ObjectIntersectionOf,
+    owl.ObjectUnionOf,
+    owl.ObjectComplementOf,
+    owl.ObjectSomeValuesFrom,
+    owl.ObjectAllValuesFrom,
+    owl.ObjectMinCardinality,
+    owl.ObjectMaxCardinality,
+    owl.ObjectExactCardinality,
+)
+
+
+def _selves(axiom: owl.Axiom) -> Iterator[str]:
+    """The properties of the Self restrictions in ``axiom``."""
+    stack: list[object] = [axiom]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            stack.extend(part)
+        elif isinstance(part, owl.ObjectHasSelf):
+            yield role_of(part.property).iri
+        elif isinstance(part, _HOLDERS):
+            stack.extend(getattr(part, name) for name in type(part).__match_args__)
 
 
 def _with_equivalents(transitive: set[Role], inclusions: set[tuple[Role, Role]]) -> frozenset[Role]:

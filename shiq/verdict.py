@@ -36,7 +36,7 @@ KINDS: dict[str, str] = {
     "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
     "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
-    "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, property chains, keys or Self",
+    "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, keys or irregular property chains",
     "outside-dl-lite": "an axiom that a stream is not watched for: it says more than inclusions of names and ∃R",
     "out-of-reach": "an axiom outside SHIQ(D) that cannot matter: it needs classes or properties that the data does not have",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",

@@ -2,7 +2,8 @@
 
 One rewrite per file, in the order of `PASSES`: `desugar` makes inclusions of all axioms, `to_nnf` writes them as ⊤ ⊑ C,
 `normal_form` takes them apart, `name_restrictions` (Definition 4 only) gives every ∀ and ≤ an inclusion of its own,
-`eliminate_transitivity` does what its name says, and `clauses` reads the result as DL-clauses.
+`eliminate_transitivity` does what its name says, for property chains too, `contract_loops` says of loops what is said of
+neighbours, and `clauses` reads the result as DL-clauses.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> simplified = simplify(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)))
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
 from shiq.model import Axiom, Class, SubClassOf, TBox
-from shiq.roles import role_box
+from shiq.roles import loop_name, role_box
 from simplify.clauses import clausal_tbox, datatype_origins
 from simplify.desugar import desugar
 from simplify.inclusion import Context, Inclusion, is_reserved, role_origins
@@ -30,6 +31,7 @@ from simplify.transitivity import eliminate_transitivity
 from simplify.vocabulary import class_names
 
 if TYPE_CHECKING:
+    from shiq.role_words import RolePaths
     from simplify.restrictions import AtMost, Universal
 
 __all__ = ["PASSES", "SimplifiedTBox", "simplify"]
@@ -38,15 +40,27 @@ __all__ = ["PASSES", "SimplifiedTBox", "simplify"]
 #: leaves names, clauses and atoms of the front as they are.
 Pass: TypeAlias = Callable[[Sequence[Inclusion], Context], list[Inclusion]]
 
+
+def along_roles(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
+    """``inclusions`` (in normal form) without what rests on transitivity or chains, and with what they say of loops."""
+    found = eliminate_transitivity(inclusions, context)
+    if not context.roles.looped:
+        return found
+    # Loaded where a TBox speaks of loops.
+    from simplify.loops import contract_loops
+
+    return contract_loops(found, context)
+
+
 #: After `desugar`, before `clauses`: the form of DL-clauses; what comes first serves Definition 4 too, which then names
-#: restrictions before it eliminates transitivity.
-PASSES: tuple[Pass, ...] = (to_nnf, normal_form, eliminate_transitivity)
+#: restrictions before it goes along roles.
+PASSES: tuple[Pass, ...] = (to_nnf, normal_form, along_roles)
 
 
 @dataclass(frozen=True)
 class SimplifiedTBox:
-    """A TBox in the two forms that the criteria read; both have its models, up to fresh names and transitive closure. The form of
-    Definition 4 is made when somebody asks for it: one criterion reads it.
+    """A TBox in the two forms that the criteria read; both have its models, up to fresh names and roles that are not simple. The
+    form of Definition 4 is made when somebody asks for it: one criterion reads it.
 
     ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY, "DL-clauses". ``normalised``: the
     inclusions that both forms are made of, ``given``: the class names that must be atoms too, by axiom.
@@ -63,7 +77,7 @@ class SimplifiedTBox:
         # Loaded where the criterion `definition7` reads it.
         from simplify.restrictions import name_restrictions
 
-        return eliminate_transitivity(name_restrictions(self.normalised, self.context), self.context)
+        return along_roles(name_restrictions(self.normalised, self.context), self.context)
 
     @cached_property
     def definition4(self) -> tuple[SubClassOf, ...]:
@@ -115,11 +129,14 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         else:
             axioms = (*axioms, item)
     old_names = class_names(tbox.axioms) | tbox.signature.classes
+    roles = role_box(tbox.axioms)
+    _refuse_look_alikes(old_names & set(map(loop_name, roles.looped)))
     context = Context(
-        roles=role_box(tbox.axioms),
+        roles=roles,
         role_origins=role_origins(tbox.axioms),
         datatype_origins=datatype_origins(tbox.axioms),
         taken=frozenset(name for name in old_names if is_reserved(name)),
+        paths=_paths(tbox.axioms) if roles.composite else None,
     )
     _refuse_look_alikes((class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names)
     *normalisation, elimination = PASSES
@@ -131,6 +148,13 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         raise UsageError("a class expression is nested too deeply", "Name its inner parts by classes of their own.") from None
     clauses = clausal_tbox(elimination(normalised, context), context, axioms, given)
     return SimplifiedTBox(axioms, clauses, tuple(normalised), replace(context, scope="definition4:"), tuple(given))
+
+
+def _paths(axioms: Sequence[Axiom]) -> RolePaths:
+    # Loaded where a TBox has property chains.
+    from shiq.role_words import RolePaths
+
+    return RolePaths(axioms)
 
 
 def _refuse_look_alikes(given: Iterable[str]) -> None:

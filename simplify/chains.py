@@ -9,14 +9,15 @@ from shiq import model as owl
 from shiq.built_in import BOTTOM, TOP
 from shiq.clause_axioms import role_axioms
 from shiq.profile import on_simple_roles, simple_needed
+from shiq.role_words import Irregular, RolePaths
 from shiq.roles import RoleBox, role_of
 from shiq.signature import parts
 from simplify.desugar import desugar
 from simplify.inclusion import Context, restriction_of
-from simplify.loops import Loops, named_loops
+from simplify.loops import Loops, contract_loops, named_loops
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
-from simplify.paths import Irregular, RolePaths, eliminate_paths
+from simplify.paths import eliminate_paths
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def plain_tbox(axioms: Sequence[owl.Axiom]) -> PlainTBox:
         raise Irregular(obstacle)
     asked = loops.asked(inclusions)
     inclusions = eliminate_paths(inclusions, context, paths)
-    inclusions = [*inclusions, *loops.inclusions(), *loops.contracted(inclusions)]
+    inclusions = contract_loops(inclusions, context)
     found = [owl.SubClassOf(i.sub, i.sup) for i in inclusions]
     has_bounds = any(isinstance(restriction_of(i), owl.ObjectMaxCardinality) for i in inclusions)
     written = dict.fromkeys([*found, *role_axioms(paths.roles), *beside])

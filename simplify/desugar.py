@@ -2,8 +2,9 @@
 1).
 
 Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go both ways, disjointness goes
-pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). Axioms about roles alone leave nothing
-here: the role box has them. What SHIQ(D) cannot say is refused by name.
+pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). ∃R.Self is a name for what has a loop of R,
+and every element has it where R is reflexive. Other axioms about roles alone leave nothing here: the role box has them. What
+SHIQ(D) cannot say is refused by name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.roles import Role, RoleBox, expression_of, role_of
+from shiq.roles import Role, RoleBox, expression_of, loop_name, role_of
 from simplify.inclusion import Context, FreshNames, Inclusion, at_least
 from simplify.vocabulary import entities
 
@@ -36,6 +37,7 @@ ROLE_AXIOMS = (
     | owl.SubDataPropertyOf
     | owl.EquivalentDataProperties
     | owl.DisjointDataProperties
+    | owl.SubObjectPropertyChain
 )
 
 
@@ -98,6 +100,8 @@ class _Desugar:
                     require_simple(role_of(property), self._roles, axiom)
             case owl.AsymmetricObjectProperty(property) | owl.IrreflexiveObjectProperty(property):
                 require_simple(role_of(property), self._roles, axiom)
+            case owl.ReflexiveObjectProperty(property):
+                yield owl.THING, owl.Class(loop_name(role_of(property).iri))
             case owl.DatatypeDefinition():
                 pass
             case _ if isinstance(axiom, ROLE_AXIOMS):
@@ -120,6 +124,11 @@ class _Desugar:
                 return owl.ObjectSomeValuesFrom(property, self.expression(filler))
             case owl.ObjectAllValuesFrom(property, filler):
                 return owl.ObjectAllValuesFrom(property, self.expression(filler))
+            case owl.ObjectHasSelf(property):
+                require_simple(role_of(property), self._roles, expression)
+                if role_of(property).iri not in self._roles.looped:
+                    raise UsageError("ObjectHasSelf in a class assertion is outside SHIQ(D)", _REMEDY)
+                return owl.Class(loop_name(role_of(property).iri))
             case owl.ObjectMinCardinality(n, property, filler):
                 return self._bound(owl.ObjectMinCardinality, n, property, self.expression(filler))
             case owl.ObjectMaxCardinality(n, property, filler):

@@ -11,9 +11,17 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING, TypeVar
 
 from shiq import model as owl
-from shiq.roles import Role, RoleBox, role_box, role_of
+from shiq.roles import LOOPS, Role, RoleBox, role_box, role_of
+from shiq.signature import parts
+
+if TYPE_CHECKING:
+    from shiq.role_words import RolePaths
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,27 @@ _ROLE_INCLUSIONS = (
 
 @dataclass(frozen=True)
 class RoleOrigins:
-    """Which axioms make a role inclusion or a transitivity hold: the origins of what transitivity elimination adds.
+    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of what passes add.
 
-    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R is transitive.
-    """
+    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R is transitive. ``into[P]``,
+    for a property P, are pairs (i, properties): axiom i says that words of these lie below P or its inverse; ``about[P]``: the
+    axioms on disjoint, asymmetric and irreflexive roles that name P."""
 
     steps: Mapping[Role, tuple[tuple[Role, int], ...]] = field(default_factory=dict)
     transitive: Mapping[Role, int] = field(default_factory=dict)
+    into: Mapping[str, tuple[tuple[int, frozenset[str]], ...]] = field(default_factory=dict)
+    about: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def words(self, role: Role) -> frozenset[int]:
+        """All axioms that say which words of roles lie below ``role``."""
+        found: set[int] = set()
+        seen, queue = {role.iri}, [role.iri]
+        while queue:
+            for index, properties in self.into.get(queue.pop(), ()):
+                found.add(index)
+                queue += properties - seen
+                seen |= properties
+        return frozenset(found)
 
     def inclusion(self, sub: Role, sup: Role) -> frozenset[int]:
         """The axioms of one shortest chain of inclusions from ``sub`` to ``sup``; ``sub`` ⊑* ``sup`` must hold."""
@@ -75,31 +97,46 @@ class RoleOrigins:
 
 
 def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
-    """The steps and transitive roles that ``axioms`` say, each with its index."""
+    """What ``axioms`` say of roles, each with its index."""
     steps: dict[Role, list[tuple[Role, int]]] = {}
     transitive: dict[Role, int] = {}
+    into: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    about: dict[str, list[int]] = {}
     for index, axiom in enumerate(axioms):
         if isinstance(axiom, _ROLE_INCLUSIONS):
             for r, s in sorted(role_box((axiom,)).inclusions):
                 steps.setdefault(r, []).append((s, index))
                 steps.setdefault(r.inverse, []).append((s.inverse, index))
+                into.setdefault(s.iri, []).append((index, frozenset((r.iri,))))
         elif isinstance(axiom, owl.TransitiveObjectProperty):
             role = role_of(axiom.property)
             transitive.setdefault(role, index)
             transitive.setdefault(role.inverse, index)
-    return RoleOrigins({r: tuple(s) for r, s in steps.items()}, transitive)
+            into.setdefault(role.iri, []).append((index, frozenset((role.iri,))))
+        elif isinstance(axiom, owl.SubObjectPropertyChain):
+            below = frozenset(role_of(link).iri for link in axiom.chain)
+            into.setdefault(role_of(axiom.sup).iri, []).append((index, below))
+        elif isinstance(axiom, owl.DisjointObjectProperties | owl.AsymmetricObjectProperty | owl.IrreflexiveObjectProperty):
+            for iri in {part.iri for part in parts(axiom) if isinstance(part, owl.ObjectProperty)}:
+                about.setdefault(iri, []).append(index)
+    return RoleOrigins(_frozen(steps), transitive, _frozen(into), _frozen(about))
+
+
+def _frozen(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
+    return {key: tuple(values) for key, values in lists.items()}
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is fixed before the passes run. ``taken`` are names that no fresh name may have; ``scope`` keeps the fresh names of
-    the two forms (clausal, Definition 4) apart."""
+    """What is fixed before the passes run. ``paths``: the words that roles stand for, where there are property chains. ``taken``
+    are names that no fresh name may have; ``scope`` keeps the fresh names of the two forms (clausal, Definition 4) apart."""
 
     roles: RoleBox = field(default_factory=RoleBox)
     role_origins: RoleOrigins = field(default_factory=RoleOrigins)
     datatype_origins: Mapping[str, frozenset[int]] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     scope: str = ""
+    paths: RolePaths | None = None
 
     def fresh(self, label: str) -> FreshNames:
         return FreshNames(self.scope + label, self.taken)
@@ -151,7 +188,7 @@ def is_literal(expression: owl.ClassExpression) -> bool:
 
 
 PREFIX = "urn:shiq:fresh:"
-_RESERVED = re.compile(PREFIX + r"(definition4:)?(desugar|normal-form|restrictions|transitivity):[0-9]+")
+_RESERVED = re.compile(PREFIX + r"(definition4:)?(desugar|normal-form|restrictions|transitivity|paths):[0-9]+|" + LOOPS + ".*")
 
 
 def is_reserved(name: str) -> bool:

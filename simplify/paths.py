@@ -1,230 +1,72 @@
-"""Which words of roles a role that is not simple stands for, as automata; and their elimination (THEORY, "Beyond SHIQ(D), at no
-loss").
+"""What a ∀ on a role above property chains says (THEORY, "Chains and loops").
 
-With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links it. L(S) is regular where the
-chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters
-that are not simple are replaced by copies of their automata. Each chain is taken with its mirror image, letters equivalent to S
-are read as S. Then L₁ ⊑ ∀S.L₂ becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, Q_f ⊑ L₂: from a model of the result, with all pairs
-that words link added to the roles that are not simple, comes one of the whole; no bound, loop or key sees these roles.
-
-Source: Horrocks, Kutz, Sattler, The even more irresistible SROIQ, KR 2006.
+L₁ ⊑ ∀S.L₂ becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, Q_f ⊑ L₂ over the automaton of S (`shiq.role_words`): from a model of the
+result, with all pairs that words link added to the roles that are not simple, comes one of the whole; no bound, loop or key sees
+these roles.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 
 from shiq import model as owl
-from shiq.roles import Role, RoleBox, expression_of, role_box, role_of
+from shiq.role_words import RolePaths
+from shiq.roles import expression_of, role_of
 from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
 
 LABEL = "paths"
 
-#: A role whose automaton has more states is not eliminated.
-MOST_STATES = 20_000
 
-#: Steps by (state, letter, state); the letter None is ε.
-_Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
+class PathClauses:
+    """Inclusions along automata, each defined once. The names are those of (S, state, L₂), whoever asks."""
+
+    def __init__(self, context: Context, paths: RolePaths) -> None:
+        self._names, self._origins, self._paths = context.fresh(LABEL), context.role_origins, paths
+        self._known: set[tuple[object, ...]] = set()
+
+    def of(self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom) -> Iterator[Inclusion]:
+        """What ``inclusion`` says by its ``restriction`` on a role that is not simple, along words. Raises Irregular.
+
+        Where L₁ is ⊤ so is Q_i. The definitions of the states are conservative, whatever the chains are, so they have no origins.
+        """
+        others = tuple(d for d in inclusion.disjuncts if d is not restriction)
+        filler = disjuncts(restriction.filler)
+        is_positive = any(isinstance(d, owl.Class) for d in filler)
+        upper = self._paths.name(role_of(restriction.property))
+        automaton = self._paths.automaton(upper)
+        states: list[owl.ClassExpression] = [
+            self._names.literal((upper, state, frozenset(filler)), is_positive)[0] for state in range(automaton.size)
+        ]
+        origins = inclusion.origins | self._origins.words(role_of(restriction.property))
+        if not others:
+            states[0] = owl.THING
+        else:
+            yield Inclusion(owl.THING, union_of((*others, states[0])), origins)
+        key = (upper, frozenset(filler), bool(others))
+        if key in self._known:
+            return
+        self._known.add(key)
+        for p, role, q in sorted(automaton.steps):
+            if states[q] != owl.THING:
+                step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
+                yield _from(states[p], (step,), origins)
+        for f in sorted(automaton.finals):
+            yield _from(states[f], filler, origins)
 
 
-class Irregular(Exception):
-    """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton; ``str`` says which."""
-
-
-@dataclass(frozen=True)
-class WordAutomaton:
-    """States 0 … n-1, 0 to begin with; no ε."""
-
-    size: int
-    steps: frozenset[tuple[int, Role, int]]
-    finals: frozenset[int]
-
-
-class RolePaths:
-    """The words that roles stand for, given role inclusions, transitivity and chains among ``axioms``.
-
-    ``roles``: their role box, in which every role that a chain makes composite counts as transitive, so that ``is_simple`` is
-    right.
-    """
-
-    def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
-        axioms = list(axioms)
-        box = role_box(axioms)
-        chains = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, owl.SubObjectPropertyChain)]
-        # What is above a chain is found by looking below, so only the chain's own role is marked.
-        composite = {r for _, sup in chains for r in (sup, sup.inverse)}
-        self.roles: RoleBox = replace(box, transitive=box.transitive | composite)
-        rules = [*chains, *(((r, r), r) for r in box.transitive), *(((r,), s) for r, s in box.inclusions)]
-        self._rules: dict[Role, set[tuple[Role, ...]]] = defaultdict(set)
-        for word, sup in rules:
-            self._rules[self.name(sup)].add(tuple(map(self.name, word)))
-            self._rules[self.name(sup.inverse)].add(tuple(self.name(r.inverse) for r in reversed(word)))
-        self._known: dict[Role, WordAutomaton] = {}
-        self._begun: list[Role] = []
-
-    def name(self, role: Role) -> Role:
-        """One of the roles that are equivalent to ``role``, the same for all of them."""
-        return min(self.roles.superroles(role) & self.roles.subroles(role))
-
-    def automaton(self, role: Role) -> WordAutomaton:
-        """B_S for S = ``role``. Raises Irregular."""
-        name = self.name(role)
-        if name not in self._known:
-            if any(name in (r, self.name(r.inverse)) for r in self._begun):
-                names = " ≺ ".join(f"<{r.iri}>" for r in (*self._begun, name))
-                raise Irregular(f"the property chains are not regular: {names} (OWL 2 DL, section 11.2)")
-            self._begun.append(name)
-            self._known[name] = self._built(name)
-            self._begun.pop()
-        return self._known[name]
-
-    def _built(self, name: Role) -> WordAutomaton:
-        steps: _Steps = {(0, name, 1)}
-        size = 2
-
-        def path(start: int, word: Sequence[Role], end: int) -> None:
-            nonlocal size
-            here = start
-            for i, letter in enumerate(word):
-                there = end if i == len(word) - 1 else size
-                size += there == size
-                if self.roles.is_simple(letter):
-                    steps.add((here, letter, there))
-                else:
-                    inner = self.automaton(letter)
-                    steps.update((size + p, r, size + q) for p, r, q in inner.steps)
-                    steps.add((here, None, size))
-                    steps.update((size + f, None, there) for f in inner.finals)
-                    size += inner.size
-                if size > MOST_STATES:
-                    raise Irregular(f"the chains below <{name.iri}> need an automaton of more than {MOST_STATES:,} states")
-                here = there
-
-        for word in sorted(self._rules[name]):
-            if word == (name,):
-                continue
-            if word == (name, name):
-                steps.add((1, None, 0))
-            elif name not in word:
-                if len(word) > 1 or not self.roles.is_simple(word[0]):
-                    path(0, word, 1)
-            elif word[0] == name and name not in word[1:]:
-                path(1, word[1:], 1)
-            elif word[-1] == name and name not in word[:-1]:
-                path(0, word[:-1], 0)
-            else:
-                raise Irregular(
-                    f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)"
-                )
-        return self._reduced(_without_empty_steps(steps, size, {1}))
-
-    def _reduced(self, automaton: WordAutomaton) -> WordAutomaton:
-        """The same words, with states of the same future as one, and letters below others between the same states left out."""
-        found = automaton
-        while True:
-            smaller = _merged(self._without_lesser_letters(_trimmed(found)))
-            if (smaller.size, len(smaller.steps)) == (found.size, len(found.steps)):
-                return smaller
-            found = smaller
-
-    def _without_lesser_letters(self, automaton: WordAutomaton) -> WordAutomaton:
-        between: dict[tuple[int, int], set[Role]] = defaultdict(set)
-        for p, r, q in automaton.steps:
-            between[p, q].add(self.name(r))
-        kept = frozenset(
-            (p, r, q) for (p, q), letters in between.items() for r in letters if not (self.roles.superroles(r) - {r}) & letters
-        )
-        return replace(automaton, steps=kept)
+def _from(state: owl.ClassExpression, what: Sequence[owl.ClassExpression], origins: frozenset[int]) -> Inclusion:
+    if state == owl.THING:
+        return Inclusion(owl.THING, union_of(what), origins)
+    return Inclusion(owl.THING, union_of((complement_of(state), *what)))
 
 
 def eliminate_paths(inclusions: Sequence[Inclusion], context: Context, paths: RolePaths) -> list[Inclusion]:
     """``inclusions`` (in normal form) such that none relies on transitivity or chains. Raises Irregular."""
-    names = context.fresh(LABEL)
+    clauses = PathClauses(context, paths)
     result: list[Inclusion] = []
     for inclusion in inclusions:
         result.append(inclusion)
         restriction = restriction_of(inclusion)
-        if not isinstance(restriction, owl.ObjectAllValuesFrom) or paths.roles.is_simple(role_of(restriction.property)):
-            continue
-        others = tuple(d for d in inclusion.disjuncts if d is not restriction)
-        filler = disjuncts(restriction.filler)
-        is_positive = any(isinstance(d, owl.Class) for d in filler)
-        upper = paths.name(role_of(restriction.property))
-        automaton = paths.automaton(upper)
-        named = [names.literal((upper, state, frozenset(filler)), is_positive) for state in range(automaton.size)]
-        states = [literal for literal, _ in named]
-        result.append(Inclusion(owl.THING, union_of((*others, states[0])), inclusion.origins))
-        if named[0][1]:
-            for p, role, q in sorted(automaton.steps):
-                step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
-                result.append(Inclusion(owl.THING, union_of((complement_of(states[p]), step))))
-            for f in sorted(automaton.finals):
-                result.append(Inclusion(owl.THING, union_of((complement_of(states[f]), *filler))))
+        if isinstance(restriction, owl.ObjectAllValuesFrom) and not paths.roles.is_simple(role_of(restriction.property)):
+            result += clauses.of(inclusion, restriction)
     return result
-
-
-def _without_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutomaton:
-    forward: dict[int, list[int]] = defaultdict(list)
-    told: dict[int, list[tuple[Role, int]]] = defaultdict(list)
-    for p, role, q in steps:
-        if role is None:
-            forward[p].append(q)
-        else:
-            told[p].append((role, q))
-    found: set[tuple[int, Role, int]] = set()
-    ends: set[int] = set()
-    for state in range(size):
-        reached, todo = {state}, [state]
-        while todo:
-            for q in forward[todo.pop()]:
-                if q not in reached:
-                    reached.add(q)
-                    todo.append(q)
-        found.update((state, role, q) for p in reached for role, q in told[p])
-        if reached & finals:
-            ends.add(state)
-    return WordAutomaton(size, frozenset(found), frozenset(ends))
-
-
-def _trimmed(automaton: WordAutomaton) -> WordAutomaton:
-    """Without states that no word passes."""
-    after, before = defaultdict(set), defaultdict(set)
-    for p, _, q in automaton.steps:
-        after[p].add(q)
-        before[q].add(p)
-    used = _closure({0}, after) & _closure(set(automaton.finals), before) | {0}
-    return _renumbered(automaton, {state: i for i, state in enumerate(sorted(used))})
-
-
-def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
-    found, todo = set(start), list(start)
-    while todo:
-        for q in next_.get(todo.pop(), ()):
-            if q not in found:
-                found.add(q)
-                todo.append(q)
-    return found
-
-
-def _merged(automaton: WordAutomaton) -> WordAutomaton:
-    """States from which the same words lead to an end become one, as far as partition refinement sees it."""
-    steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
-    for p, role, q in automaton.steps:
-        steps[p].append((role, q))
-    block = {state: int(state in automaton.finals) for state in range(automaton.size)}
-    count = 0
-    while len(set(block.values())) != count:
-        count = len(set(block.values()))
-        numbers: dict[object, int] = {}
-        signature = {s: (block[s], frozenset((role, block[q]) for role, q in steps[s])) for s in range(automaton.size)}
-        block = {s: numbers.setdefault(signature[s], len(numbers)) for s in range(automaton.size)}
-    return _renumbered(automaton, block)
-
-
-def _renumbered(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
-    """With states numbered anew (0 stays 0); steps of states without a number are left out."""
-    steps = frozenset((number[p], role, number[q]) for p, role, q in automaton.steps if p in number and q in number)
-    return WordAutomaton(len(set(number.values())), steps, frozenset(number[f] for f in automaton.finals if f in number))

@@ -8,32 +8,41 @@ that naming produced, the fillers under ≤ among them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from shiq.model import THING, Class, ObjectAllValuesFrom
 from shiq.roles import Role, RoleBox, expression_of, role_of
 from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
 
+if TYPE_CHECKING:
+    from shiq.role_words import RolePaths
+    from simplify.paths import PathClauses
+
 LABEL = "transitivity"
 
 
 def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) with what transitive roles entail about each ∀ added after it.
+    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail about each ∀ added after it.
 
     Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is ⊥, and where L₁ is L₂. Q is a
     name, or a negated name where L₂ has no positive literal: ∃S.C ⊑ D stays Horn, Q' being "C can be reached".
     """
     names = context.fresh(LABEL)
+    words = None if context.paths is None else _path_clauses(context, context.paths)
     result: list[Inclusion] = []
     for inclusion in inclusions:
         result.append(inclusion)
         restriction = restriction_of(inclusion)
         if not isinstance(restriction, ObjectAllValuesFrom):
             continue
+        upper = role_of(restriction.property)
+        if words is not None and not context.roles.composite.isdisjoint(context.roles.subroles(upper)):
+            result += words.of(inclusion, restriction)
+            continue
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
         if not others or not filler or (len(others) == len(filler) == 1 and filler[0] == complement_of(others[0])):
             continue
-        upper = role_of(restriction.property)
         for role, equivalents in transitive_subroles(upper, context.roles):
             literal, is_new = names.literal((role, frozenset(filler)), any(isinstance(d, Class) for d in filler))
             everywhere = ObjectAllValuesFrom(expression_of(role), literal)
@@ -44,6 +53,13 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
                 result.append(Inclusion(THING, union_of((complement_of(literal), everywhere))))
                 result.append(Inclusion(THING, union_of((complement_of(literal), *filler))))
     return result
+
+
+def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
+    # Loaded where a TBox has property chains.
+    from simplify.paths import PathClauses
+
+    return PathClauses(context, paths)
 
 
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:

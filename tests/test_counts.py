@@ -16,7 +16,7 @@ from tests.rdf_helpers import PREFIXES, turtle
 TEXT = """
 :A a owl:Class . :B a owl:Class ; owl:disjointWith :A . :r a owl:ObjectProperty .
 :A rdfs:subClassOf [ a owl:Class ; owl:oneOf ( :a :b :c ) ] .
-:B rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:hasSelf true ] .
+:B rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:hasValue :a ] .
 """
 
 

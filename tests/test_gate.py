@@ -109,7 +109,7 @@ def test_what_was_allowed_of_the_base_is_not_asked_about_again(kg: Path) -> None
     assert (code, str(said["reason"])[:14], "batch.nt" in str(said["reason"])) == (3, "1 × undeclared", True), said["reason"]
     assert gate(kg, GOOD, "--fail-on", "undeclared")[0] == 3
     assert run("certify", "--store", kg, "-q", "--reasoner", "own").return_value == 0
-    (folder / "t.ofn").write_text(TBOX.replace("Declaration(Class(:Cat))", "SubClassOf(:Cat ObjectHasSelf(:likes))"))
+    (folder / "t.ofn").write_text(TBOX.replace("Declaration(Class(:Cat))", "SubClassOf(:Cat ObjectHasValue(:likes :tom))"))
     anew = ("certify", "--store", kg, "--tbox", folder / "t.ofn", "-q", "--reasoner", "own", "--outside", "undetermined")
     assert run(*anew).return_value == 3
 

@@ -21,6 +21,15 @@ SOME = "[ a owl:Restriction ; owl:onProperty :r ; owl:someValuesFrom :B ]"
 
 #: Turtle, and the same in functional syntax; each is read alone.
 AXIOMS = [
+    (":r a owl:ReflexiveProperty .", "ReflexiveObjectProperty(:r)"),
+    (
+        ":t owl:propertyChainAxiom ( :r [ owl:inverseOf :s ] ) .",
+        "SubObjectPropertyOf(ObjectPropertyChain(:r ObjectInverseOf(:s)) :t)",
+    ),
+    (
+        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:hasSelf true ] .",
+        "SubClassOf(:A ObjectHasSelf(:r))",
+    ),
     (":A rdfs:subClassOf :B .", "SubClassOf(:A :B)"),
     (f"{SOME} rdfs:subClassOf :A .", "SubClassOf(ObjectSomeValuesFrom(:r :B) :A)"),
     (":A rdfs:subClassOf rdfs:Resource .", "SubClassOf(:A owl:Thing)"),
@@ -110,21 +119,12 @@ RANGES = [
 ]
 
 OUTSIDE = [
-    (":r a owl:ReflexiveProperty .", "ReflexiveObjectProperty(:r)"),
-    (
-        ":t owl:propertyChainAxiom ( :r [ owl:inverseOf :s ] ) .",
-        "SubObjectPropertyOf(ObjectPropertyChain(:r ObjectInverseOf(:s)) :t)",
-    ),
     (":A owl:hasKey ( :r :f ) .", "HasKey(:A (:r) (:f))"),
     (":A rdfs:subClassOf [ owl:oneOf ( :a _:b ) ] .", "SubClassOf(:A ObjectOneOf(:a _:b))"),
     (":A owl:oneOf ( :a :b ) .", "EquivalentClasses(:A ObjectOneOf(:a :b))"),
     (
         ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:hasValue :a ] .",
         "SubClassOf(:A ObjectHasValue(:r :a))",
-    ),
-    (
-        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:hasSelf true ] .",
-        "SubClassOf(:A ObjectHasSelf(:r))",
     ),
 ]
 

@@ -160,7 +160,9 @@ class Counts:
         reps = self.graph.reps()
         chosen[reps] = more[self.class_of[reps]] & self._active(clause, reps)
         source, _, target = self.graph.half_edges(chosen)
-        class_, element = np.concatenate([class_, self.class_of[source]]), np.concatenate([element, target])
+        own = np.flatnonzero(chosen) if self.calculus.may_loop(clause) else source[:0]
+        class_ = np.concatenate([class_, self.class_of[source], self.class_of[own]])
+        element = np.concatenate([element, target, own])
         kept = full[class_]
         class_, element = class_[kept], element[kept]
         hub = np.zeros(len(self.graph), np.int64)

@@ -185,8 +185,10 @@ class FineCounts(GroupCounts):
         chosen |= self._asked(taken, edges)
         chosen &= self.inside(edges.target)
         before = done & (state.hub[members] >= 0)
-        groups = np.concatenate([edges.group[chosen], group[before]])
-        elements = np.concatenate([edges.target[chosen], state.hub[members[before]]])
+        looping = own[group] & ~done & self.calculus.may_loop(clause)
+        themselves = np.flatnonzero(looping & flags(len(self.graph), active)[members])
+        groups = np.concatenate([edges.group[chosen], group[before], group[themselves]])
+        elements = np.concatenate([edges.target[chosen], state.hub[members[before]], members[themselves]])
         hub = np.full(count, -1, np.int64)
         hub[groups] = elements
         state.tied[members], state.hub[members] = reasons[group], hub[group]

@@ -150,7 +150,7 @@ class GroupCounts:
     def _unmet(self, need: AtLeast, elements: Ints) -> Bools:
         """Which elements have ``need``, and, if it is for one witness, no told neighbour that meets it."""
         found = self._has(need, elements)
-        if need.n > 1 or not found.any():
+        if need.n > 1 or need.is_loop or not found.any():
             return found
         asked = elements[found]
         new = asked[self._remembered.of(need, self.graph)[asked] < 0]

@@ -23,7 +23,8 @@ class _Count:
 
     ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an S-neighbour of another
     element, the neighbours that may need it. ``takers``: those of these atoms whose filler some member may be. ``children``:
-    all needs of the members. ``near``: all neighbours of active members. ``is_full``: the bound can be broken.
+    all needs of the members. ``near``: all neighbours of active members, and these where they may be their own. ``is_full``: the
+    bound can be broken.
     """
 
     everyone: set[str]
@@ -94,6 +95,7 @@ class Counting:
         self.space, self.graph, self.label, self.needs, self.fine = space, graph, label, needs, fine
         self._unmet: dict[str, tuple[AtLeast, ...]] = {}
         self._below = {c.index: space.below(c) for c in space.m_type}
+        self._looped = {c.index for c in space.m_type if space.may_loop(c)}
         self._could_take = {
             c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]] for c in space.m_type
         }
@@ -123,6 +125,7 @@ class Counting:
                     for need in self._may_generate(y):
                         if need in self._could_take[clause.index]:
                             asking.setdefault(need, set()).add(y)
+        near = {y for _, y in neighbours} | ({element} if clause.index in self._looped else set())
         everyone: set[str] = set()
         if is_active:
             everyone = {y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]}
@@ -132,7 +135,7 @@ class Counting:
             asking=asking,
             takers=takers,
             children=sum(need.n for need in needed),
-            near={y for _, y in neighbours} if is_active else set(),
+            near=near if is_active else set(),
             is_active=is_active,
             members=[element],
             fine=self.fine,
@@ -154,6 +157,8 @@ class Counting:
         return filler is None or not label[1] >> self.space.tbox.atom_ids[filler] & 1
 
     def _is_met(self, need: AtLeast, neighbours: set[tuple[Role, str]]) -> bool:
+        if need.is_loop:
+            return False
         below = self.space.tbox.roles.subroles(need.role)
         bit = None if need.filler is None else self.space.tbox.atom_ids[need.filler]
         return any(r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in neighbours)

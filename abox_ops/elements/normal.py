@@ -1,8 +1,9 @@
 """Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex ones by definition.
 
-A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple becomes a:∀R.¬N, b:N with N for b alone
-(THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them. `vocabulary`: what a batch
-brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no loss").
+A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one that may have loops without an
+assertion that says so, becomes a:∀R.¬N, b:N with N for b alone (THEORY, "DL-clauses"). The names are a function of C and of b,
+so that A and A⁺ agree on them. `vocabulary`: what a batch brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no
+loss").
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shiq import model as owl
-from shiq.roles import RoleBox, role_of
+from shiq.roles import Role, RoleBox, role_of
 
 DEFINED = "urn:shiq:fresh:assertion:"
 NAMED = "urn:shiq:fresh:individual:"
@@ -38,11 +39,16 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
             return NormalAssertions(() if name == owl.NOTHING else (assertion,))
         case owl.ClassAssertion(expression, individual):
             return _defined(expression, individual)
-        case owl.NegativeObjectPropertyAssertion(property, subject, object) if not roles.is_simple(role_of(property)):
+        case owl.NegativeObjectPropertyAssertion(property, subject, object) if _is_beyond_pairs(role_of(property), roles):
             target = owl.Class(NAMED + object)
             rest = _defined(owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject)
             return NormalAssertions((*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions)
     return NormalAssertions((assertion,))
+
+
+def _is_beyond_pairs(role: Role, roles: RoleBox) -> bool:
+    """Whether a pair may be in ``role`` though no role below it was asserted or needed of that pair."""
+    return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
 def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertions:

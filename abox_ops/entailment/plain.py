@@ -10,10 +10,10 @@ from abox_ops.entailment.premises import Premises
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import UsageError
+from shiq.role_words import Irregular
 from shiq.roles import role_of
 from simplify.chains import PlainTBox, is_readable, plain_tbox
-from simplify.loops import loop_name
-from simplify.paths import Irregular
+from simplify.loops import loop_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def _loops(tbox: PlainTBox, assertions: Iterable[owl.Assertion]) -> tuple[list[o
             if isinstance(assertion, owl.ObjectPropertyAssertion):
                 above = {role.iri for role in tbox.loops.above(role_of(assertion.property).iri)} & tbox.asked_loops
                 if assertion.subject == assertion.object:
-                    told.update((owl.ClassAssertion(loop_name(iri), assertion.subject), None) for iri in sorted(above))
+                    told.update((owl.ClassAssertion(loop_class(iri), assertion.subject), None) for iri in sorted(above))
                 else:
                     has_pairs = has_pairs or bool(above)
     return list(told), has_pairs

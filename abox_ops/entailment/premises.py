@@ -43,7 +43,7 @@ class Premises:
     def of(cls, axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion] = ()) -> Premises:
         """(T, B) of OWL 2 DL values, wherever they lie."""
         given = tuple(dict.fromkeys(axioms))
-        inside, reported = split_axioms(given)
+        inside, reported = split_axioms(given, chains=False)
         outside = dict.fromkeys(axiom for axiom, kind, _ in reported if kind == "outside-shiq")
         unread = [message for _, kind, message in reported if kind not in _READ]
         tbox = owl.TBox(tuple(dict.fromkeys(inside)))
@@ -59,7 +59,7 @@ class Premises:
         name = owl.Class(PREFIX + "entailment:said")
         return isinstance(expression, owl.Class) or not any(
             axiom.sub == expression and kind not in _INSIDE
-            for axiom, kind, _ in split_axioms((*self.tbox.axioms, owl.SubClassOf(expression, name)))[1]
+            for axiom, kind, _ in split_axioms((*self.tbox.axioms, owl.SubClassOf(expression, name)), chains=False)[1]
             if isinstance(axiom, owl.SubClassOf)
         )
 

@@ -19,8 +19,8 @@ from shiq.reasoner.kept import kept_text
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.reasoner.proxied import OpaqueData
 from shiq.reasoner.sending import OntologyText, Unsendable
+from shiq.role_words import Irregular
 from shiq.verdict import Verdict
-from simplify.paths import Irregular
 
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 _CONSISTENT = Answer(Verdict.CONSISTENT)

@@ -123,6 +123,13 @@ class LabelSpace:
         assert role is not None
         return self.tbox.roles.subroles(role)
 
+    def may_loop(self, clause: CompiledClause) -> bool:
+        """Whether an element may be among its own S-neighbours by a class, of an m-type ``clause`` with ≤n S.C."""
+        if not self.tbox.roles.looped:
+            return False
+        below = self.below(clause)
+        return any(atom.is_loop and atom.role in below for atom in self.at_least.values())
+
     def close(self, label: Label) -> Label:
         """The closure of ``label`` under unit propagation with local clauses.
 

@@ -71,6 +71,10 @@ class Calculus:
         """See `LabelSpace.below`."""
         return self.space.below(clause)
 
+    def may_loop(self, clause: CompiledClause) -> bool:
+        """See `LabelSpace.may_loop`."""
+        return self.space.may_loop(clause)
+
     def literal(self, iri: str, positive: bool) -> int:
         """The label that holds one (negated) name."""
         if iri == owl.NOTHING.iri:
@@ -122,12 +126,13 @@ class Calculus:
         return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
-        """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1, and those with k = 1."""
+        """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops, which no other element
+        meets, and the others with k = 1."""
         found = self._needs_below.get((label, roles))
         if found is None:
             needed = [need for need in self.needs.needed(label) if need.role in roles]
-            ones = tuple(need for need in needed if need.n == 1)
-            found = self._needs_below[(label, roles)] = (sum(need.n for need in needed if need.n > 1), ones)
+            ones = tuple(need for need in needed if need.n == 1 and not need.is_loop)
+            found = self._needs_below[(label, roles)] = (sum(need.n for need in needed if need not in ones), ones)
         return found
 
     # --- data --------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from shiq.errors import ReasonerError, UsageError
 from shiq.model import Assertion, Axiom
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import OPAQUE, Answer, Sending
+from shiq.role_words import Irregular
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 from simplify.locality import Reach, names_of, reached
-from simplify.paths import Irregular
 
 #: Seconds for the whole question where no time-out is given.
 SECONDS = 600.0

@@ -37,12 +37,13 @@ def read_ontology(
     scope: str = "t",
     catalog: Catalog | None = None,
     closed: bool = False,
+    chains: bool = True,
 ) -> Reading:
     """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
 
     Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a leftover. Blank nodes of the
     i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it. ``closed``: that is all
-    there is, so that what is said of a name that nothing uses is ``without-effect``.
+    there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``: see `split_axioms`.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
@@ -52,7 +53,7 @@ def read_ontology(
     known = reader.kinds.signature() | signature_of(axioms)
     from shiq.profile import split_axioms
 
-    inside, reported = split_axioms(list(axioms))
+    inside, reported = split_axioms(list(axioms), chains=chains)
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     reading = reader.finish(owl.TBox(tuple(dict.fromkeys(inside)), known), known, inside)

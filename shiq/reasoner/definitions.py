@@ -158,7 +158,8 @@ def _property_of(atom: Atom) -> Property | None:
 
 def _of_role_box(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
     box = tbox.roles
-    for roles in (*box.inclusions, *box.disjoint, box.transitive, box.asymmetric, box.irreflexive):
+    yield from ((iri, False) for iri in box.selves | box.reflexive)
+    for roles in (*box.inclusions, *box.disjoint, box.transitive, box.composite, box.asymmetric, box.irreflexive):
         yield from ((role.iri, False) for role in roles)
     for properties in (*box.data_inclusions, *box.disjoint_data):
         yield from ((iri, True) for iri in properties)

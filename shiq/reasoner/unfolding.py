@@ -28,6 +28,8 @@ _NO_CLASS_AXIOMS = (
     | owl.InverseObjectProperties
     | owl.SymmetricObjectProperty
     | owl.TransitiveObjectProperty
+    | owl.SubObjectPropertyChain
+    | owl.ReflexiveObjectProperty
     | owl.DatatypeDefinition
 )
 

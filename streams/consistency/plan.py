@@ -181,7 +181,7 @@ def plan(
     """
     _check(window, strategy, grouping, assume)
     known = None if catalog is None else read_catalog(catalog)
-    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known)
+    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False)
     seen, negatives, leftovers = _closed(view(reading.tbox), assume)
     kept = tuple(leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow))
     groups = GROUPINGS[grouping](seen, roots(seen, negatives))

@@ -61,7 +61,7 @@ def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog
     """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class expressions, or these, instead of all
     named classes of T. Raises: InputError, UsageError."""
     known = None if catalog is None else read_catalog(str(catalog))
-    reading = read_ontology(_listed(tbox), catalog=known)
+    reading = read_ontology(_listed(tbox), catalog=known, chains=False)
     assertions, leftovers = list(reading.abox), list(reading.leftovers)
     if static is not None and _listed(static):
         data = read_assertions(

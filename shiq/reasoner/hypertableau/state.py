@@ -65,6 +65,10 @@ class State(Trail):
         for i, (x, role, y) in enumerate(module.edges):
             code = tables.role(role)
             self.link(x, y, tables.up[code], self.rest_of("edges", i))
+        for atom, roles in tables.loop_roles.items():
+            for x in range(self.named):
+                if self.pos[x] >> atom & 1:
+                    self.link(x, x, roles, self.names_rest(x, 1 << atom))
 
     def rest_of(self, kind: str, position: int) -> int:
         """What an assertion of the module rests on: itself, where that is traced."""
@@ -87,6 +91,8 @@ class State(Trail):
         if rest:
             self.write(self.pos_rest, x * self.width + atom, rest)
         self.pos[x] = old | bit
+        if atom in self.tables.loop_roles:
+            self.link(x, x, self.tables.loop_roles[atom], rest)
         if atom in self.tables.on_name:
             self.new_names.append((x, atom))
         elif bit & self.tables.need_mask:
@@ -143,6 +149,10 @@ class State(Trail):
             self._check_conflicts(x, y, new, full)
         if x == y and new & tables.irreflexive:
             raise TableauClash(self.edge_rests(x, y, new & tables.irreflexive), x)
+        if x == y and new & tables.asking_loops:
+            for role, atom in tables.loop_atoms:
+                if new & role:
+                    self.add(x, atom, self.edge_rests(x, y, new & role))
         if self.forbidden:
             self._check_forbidden(x, y)
         self.new_edges.append((x, y, new))

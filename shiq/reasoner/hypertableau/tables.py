@@ -11,7 +11,7 @@ from shiq.bits import bits, mask_of
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import OWL, TOP_DATATYPE
 from shiq.reasoner.hypertableau.data import NodeData
-from shiq.roles import Role
+from shiq.roles import Role, loop_name
 
 TOP_DATA_PROPERTY: Final = OWL + "topDataProperty"
 
@@ -133,6 +133,7 @@ class Tables:
         self._has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {TOP_DATA_PROPERTY}
         self._supplied: dict[str, int] = {}
         self.conflicts, self.conflicting, self.irreflexive = self._role_conflicts()
+        self.loop_roles, self.loop_atoms, self.asking_loops = self._loops()
         for index, clause in enumerate(tbox.clauses):
             self._compile(index, clause)
         needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
@@ -171,6 +172,22 @@ class Tables:
         if found is None:
             found = self._inverses[mask] = (mask & self._even) << 1 | (mask >> 1) & self._even
         return found
+
+    def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
+        """By the atom of a loop that some ≤n counts, the roles that it brings; the roles whose loops bring an atom, with it; all
+        of these roles."""
+        brought: dict[int, int] = {}
+        asking: list[tuple[int, int]] = []
+        for iri in self.tbox.roles.looped:
+            atom = self._atom_ids.get(loop_name(iri))
+            if atom is None:
+                continue
+            code = self.role(Role(iri))
+            if any(isinstance(a, AtLeast) and a.is_loop and a.role.iri == iri for a in self.atoms):
+                brought[atom] = self.up[code] | self.up[code ^ 1]
+            if iri in self.tbox.roles.asked_loops:
+                asking.append((1 << code | 1 << (code ^ 1), atom))
+        return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
 
     def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
         """Per role the roles that may not hold of the same pair; all such roles; those that no loop may have."""

@@ -225,11 +225,109 @@ class Gadget:
 _NAMESPACE = "urn:gadget:"
 GADGETS: tuple[str, ...] = tuple(_TEXTS)
 
+_PATHS = {
+    "a chain in sight": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) SubClassOf(:A ObjectAllValuesFrom(:T :B))
+        ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:S :b :c)
+        ClassAssertion(ObjectComplementOf(:B) :c)
+    """,
+    "a chain through witnesses": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) SubClassOf(:A ObjectAllValuesFrom(:T :B))
+        SubClassOf(:K ObjectSomeValuesFrom(:R ObjectSomeValuesFrom(:S ObjectComplementOf(:B))))
+        ClassAssertion(:K :a) ClassAssertion(:A :a)
+    """,
+    "a chain into a chain": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) SubObjectPropertyOf(ObjectPropertyChain(:T :U) :V)
+        SubClassOf(:A ObjectAllValuesFrom(:V :B))
+        ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:S :b :c)
+        ObjectPropertyAssertion(:U :c :d) ClassAssertion(ObjectComplementOf(:B) :d)
+    """,
+    "a part of a part": """
+        SubObjectPropertyOf(ObjectPropertyChain(:T :S) :T) SubObjectPropertyOf(ObjectPropertyChain(:S :S) :S)
+        ObjectPropertyRange(:T :B)
+        ObjectPropertyAssertion(:T :a :b) ObjectPropertyAssertion(:S :b :c) ObjectPropertyAssertion(:S :c :d)
+        ClassAssertion(ObjectComplementOf(:B) :d)
+    """,
+    "a chain that is denied": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R ObjectInverseOf(:S)) :T) SubObjectPropertyOf(:T :U)
+        ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:S :c :b) NegativeObjectPropertyAssertion(:U :a :c)
+    """,
+    "a chain between what is one": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) FunctionalObjectProperty(:Q) SubClassOf(ObjectSomeValuesFrom(:T :A) :B)
+        ObjectPropertyAssertion(:R :a :b) ObjectPropertyAssertion(:S :b2 :c) ClassAssertion(:A :c)
+        ObjectPropertyAssertion(:Q :z :b) ObjectPropertyAssertion(:Q :z :b2) ClassAssertion(ObjectComplementOf(:B) :a)
+    """,
+    "a chain of a bounded role": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) SubClassOf(:A ObjectAllValuesFrom(:T :B)) FunctionalObjectProperty(:R)
+        SubClassOf(:K ObjectSomeValuesFrom(:R :E)) SubClassOf(:E ObjectSomeValuesFrom(:S :D))
+        SubClassOf(ObjectIntersectionOf(:B :D) :F) DisjointClasses(:F :D)
+        ClassAssertion(:K :a) ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b)
+    """,
+}
+_LOOPS = {
+    "a reflexive role in a chain": """
+        SubObjectPropertyOf(ObjectPropertyChain(:R :S) :T) ReflexiveObjectProperty(:S) SubClassOf(:A ObjectAllValuesFrom(:T :B))
+        ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b) ClassAssertion(ObjectComplementOf(:B) :b)
+    """,
+    "a loop by merging": """
+        FunctionalObjectProperty(:S) SubClassOf(ObjectHasSelf(:R) :B)
+        ObjectPropertyAssertion(:S :x :a) ObjectPropertyAssertion(:S :x :b) ObjectPropertyAssertion(:R :a :b)
+        ClassAssertion(ObjectComplementOf(:B) :a)
+    """,
+    "a loop by a choice of merges": """
+        SubClassOf(:E ObjectMaxCardinality(2 :S)) SubClassOf(ObjectHasSelf(:R) :B)
+        ObjectPropertyAssertion(:S :x :a) ObjectPropertyAssertion(:S :x :b) ObjectPropertyAssertion(:S :x :c)
+        ObjectPropertyAssertion(:R :a :b) ClassAssertion(:E :x) DifferentIndividuals(:a :c) DifferentIndividuals(:b :c)
+        ClassAssertion(ObjectComplementOf(:B) :a) ClassAssertion(ObjectComplementOf(:B) :b)
+    """,
+    "a loop that is counted": """
+        FunctionalObjectProperty(:R) SubClassOf(:C ObjectHasSelf(:R)) DisjointClasses(:B :D)
+        ObjectPropertyAssertion(:R :a :b) ClassAssertion(:D :b) ClassAssertion(:C :a) ClassAssertion(:B :a)
+    """,
+    "a loop among two": """
+        SubClassOf(owl:Thing ObjectMaxCardinality(2 :S)) SubObjectPropertyOf(ObjectInverseOf(:R) :S)
+        SubClassOf(:C ObjectHasSelf(:R)) FunctionalObjectProperty(:Q) DisjointClasses(:B :D)
+        ObjectPropertyAssertion(:S :a :b) ObjectPropertyAssertion(:S :a :c) ClassAssertion(:C :a)
+        ObjectPropertyAssertion(:Q :a :x) ObjectPropertyAssertion(:Q :b :y) ObjectPropertyAssertion(:Q :c :z)
+        ClassAssertion(:B :x) ClassAssertion(:D :y) ClassAssertion(:D :z) DifferentIndividuals(:b :c)
+    """,
+    "a counted loop makes two one": """
+        FunctionalObjectProperty(:R) SubClassOf(:C ObjectHasSelf(:R)) FunctionalObjectProperty(:Q) DisjointClasses(:B :D)
+        ObjectPropertyAssertion(:R :a :b) ClassAssertion(:C :a) ObjectPropertyAssertion(:Q :b :d)
+        ObjectPropertyAssertion(:Q :a :e) ClassAssertion(:B :d) ClassAssertion(:D :e)
+    """,
+    "a loop is a neighbour": """
+        SubClassOf(:C ObjectHasSelf(:R)) SubObjectPropertyOf(:R :S) SubClassOf(:A ObjectAllValuesFrom(ObjectInverseOf(:S) :B))
+        ClassAssertion(:C :a) ClassAssertion(:A :a) ClassAssertion(ObjectComplementOf(:B) :a)
+    """,
+    "a loop of disjoint roles": """
+        SubClassOf(:C ObjectHasSelf(:R)) DisjointObjectProperties(:R :S) FunctionalObjectProperty(:Q)
+        ClassAssertion(:C :a) ObjectPropertyAssertion(:S :a :b) ObjectPropertyAssertion(:Q :x :a)
+        ObjectPropertyAssertion(:Q :x :b)
+    """,
+    "a loop that is denied": """
+        SubClassOf(:C ObjectHasSelf(:R)) SubObjectPropertyOf(:R :S) FunctionalObjectProperty(:Q)
+        ClassAssertion(:C :a) NegativeObjectPropertyAssertion(:S :b :a)
+        ObjectPropertyAssertion(:Q :x :a) ObjectPropertyAssertion(:Q :x :b)
+    """,
+    "a reflexive role is bounded": """
+        ReflexiveObjectProperty(:R) SubClassOf(:A ObjectMaxCardinality(1 :R)) FunctionalObjectProperty(:Q) DisjointClasses(:B :D)
+        ClassAssertion(:A :a) ObjectPropertyAssertion(:R :a :b) ClassAssertion(:B :a) ClassAssertion(:D :b)
+    """,
+    "a loop that two witnesses need": """
+        SubClassOf(:C ObjectHasSelf(:R)) SubClassOf(:C ObjectMaxCardinality(2 :R)) SubClassOf(:C ObjectSomeValuesFrom(:R :D))
+        DisjointClasses(:C :D :E) ClassAssertion(:C :a) ObjectPropertyAssertion(:R :a :b) ClassAssertion(:E :b)
+    """,
+}
+#: The same for property chains, and for Self and reflexive roles.
+PATH_GADGETS: tuple[str, ...] = tuple(_PATHS)
+LOOP_GADGETS: tuple[str, ...] = tuple(_LOOPS)
+
 
 @cache
 def gadget(name: str) -> Gadget:
     """The gadget of that name, in names of its own."""
-    reading = parse_functional(f"Prefix(:=<{_NAMESPACE}>) Ontology({_TEXTS[name]})", name, "")
+    reading = parse_functional(f"Prefix(:=<{_NAMESPACE}>) Ontology({(_TEXTS | _PATHS | _LOOPS)[name]})", name, "")
     assert not reading.leftovers, reading.leftovers
     axioms, assertions = reading.tbox.axioms, tuple(reading.abox)
     return Gadget(name, axioms, assertions, signature_of(axioms, assertions), tuple(reading.abox.individuals))

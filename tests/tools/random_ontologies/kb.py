@@ -73,8 +73,11 @@ def flavour_of(seed: int) -> Flavour:
 def random_kb(seed: int) -> RandomKB:
     """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8 insertions; a few more of each
     where a gadget is inside."""
-    dice = Dice(f"random kb {seed}")
-    flavour = flavour_of(seed)
+    return random_kb_of(Dice(f"random kb {seed}"), flavour_of(seed))
+
+
+def random_kb_of(dice: Dice, flavour: Flavour) -> RandomKB:
+    """The same of a flavour, as the dice fall."""
     if flavour.gadgets:
         tbox, abox, insertions = _around_gadget(dice, flavour)
     else:
