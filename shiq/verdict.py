@@ -61,6 +61,7 @@ KINDS: dict[str, str] = {
     "missing-value": "a record of a stream that lacks a value which its mapping refers to; allowed, it makes no triple there",
     "undecided": "what no reasoner decided about a snapshot of a stream, or about a rule in it: it is in no count",
     "late": "an event of a stream that came behind the watermark: what it would have changed was told already",
+    "unwritable": "an atom that was derived by rules, and is no RDF statement since its first argument is no node",
     "ahead": "an event of a stream that is further ahead than --max-ahead: taken for true, it would close every window",
 }
 

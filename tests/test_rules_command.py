@@ -201,15 +201,36 @@ def test_literals_as_constants(tmp_path: Path) -> None:
         f'"1e99999"^^<{xsd}double>',
         '"\\ud800"',
         '"\\U00110000"',
+        f'"300"^^<{xsd}byte>',
+        f'"-1"^^<{xsd}unsignedLong>',
+        f'"127"^^<{xsd}byte>',
+        f'"INF"^^<{xsd}double>',
+        '"\\x"',
     ]
     (tmp_path / "e").write_text(
         json.dumps({"t": 0, "triples": [*(f"<urn:s> <urn:p> {value} ." for value in values), "<a> ."]}) + "\n"
     )
     done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "e", "-q", "--rejects", tmp_path / "rejects")
     assert done.returncode == 3
-    wanted = ["q(7)", "q(25)", "q(1000)", "q(60)", 'q("a \\"b\\" é")', "q(<urn:o>)", 'q("_:b")']
+    wanted = ["q(7)", "q(25)", "q(1000)", "q(60)", "q(127)", 'q("a \\"b\\" é")', "q(<urn:o>)", 'q("_:b")']
     assert rows(done.stdout) == [{"t": 0, "atoms": sorted(wanted)}]
-    assert len(rows((tmp_path / "rejects").read_text())) == 12
+    reasons = [row["reason"] for row in rows((tmp_path / "rejects").read_text())]
+    assert len(reasons) == 16
+    assert sum("300" in reason and "byte" in reason for reason in reasons) == 1
+
+
+def test_what_is_no_statement_is_said(tmp_path: Path) -> None:
+    """An atom of a mapped predicate whose subject is an integer is no N-Quads statement, and is not left out in silence."""
+    (tmp_path / "a.lp").write_text("#rdf p/2 = <urn:p>. #rdf c/1 = <urn:C>. p(X,Y) :- a(X,Y). c(X) :- a(X,_). o(X) :- a(X,_).\n")
+    (tmp_path / "log").write_text('0 a(<urn:s>,1); a(7,2)\n1 a("_:b",3)\n')
+    out, report = tmp_path / "out.nq", tmp_path / "report.json"
+    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "log", "--out", out, "--json", report)
+    assert done.returncode == 3
+    assert len(out.read_text().splitlines()) == 4
+    told = json.loads(report.read_text())
+    assert [(row["kind"], row["text"]) for row in told["leftovers"]] == [("unwritable", "c(7)"), ("unwritable", "p(7,2)")]
+    assert told["statistics"]["unwritable"] == 2
+    assert "2 unwritable" in done.stdout
 
 
 def test_shards_give_the_same_lines(tmp_path: Path) -> None:

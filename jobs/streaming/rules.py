@@ -8,7 +8,7 @@ sources, which are not merged by time here, and that rows which span points (ver
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
@@ -22,7 +22,7 @@ from jobs.streaming.query import Query
 from jobs.streaming.session import streaming_session
 from jobs.streaming.sources import is_kafka
 from streams.front.event import Event
-from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.front.rejects import AHEAD, LATE, MALFORMED, UNWRITABLE, Rejects
 from streams.front.run import Run
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.functions import functions_of
@@ -31,7 +31,7 @@ from streams.rules.program import Program
 from streams.rules.records import parse_record
 from streams.rules.session import Options, Session
 from streams.rules.shards import parts_of
-from streams.rules.stream import StreamEvaluation, peak_mb
+from streams.rules.stream import NO_NODE, StreamEvaluation, peak_mb
 from streams.rules.triples import Mapping
 
 
@@ -120,15 +120,10 @@ class Rules:
         mapping = Mapping(self.program.checked.mapped, self.limits.unit)
         models = session.close(before, moment.first)
         derived = self.shown == "derived"
-        texts = (mapping.quads(model, derived) if self.quads else model.derived if derived else model.atoms for model in models)
-        return [{"t": t, "atoms": atoms} for t, atoms in _timed(session, texts)]
-
-
-def _timed(session: Session, texts: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Texts with the time of the point that was just closed."""
-    for atoms in texts:
-        assert session.closed is not None
-        yield session.closed, atoms
+        if not self.quads:
+            return [{"t": model.t, "atoms": model.derived if derived else model.atoms} for model in models]
+        found = ((model.t, *mapping.quads(model, derived)) for model in models)
+        return [{"t": t, "atoms": quads, "unwritable": none} for t, quads, none in found]
 
 
 @dataclass
@@ -152,6 +147,9 @@ class Models:
     def take(self, rows: Sequence[Row]) -> None:
         """Writes the rows of points, the atoms of all buckets together."""
         points: dict[int, set[str]] = {}
+        unwritable = {(row["t"], atom) for row in rows for atom in row.get("unwritable", ())}
+        for t, atom in sorted(unwritable):
+            self.rejects.add(UNWRITABLE, f"point {t}", 0, NO_NODE, atom)
         for row in rows:
             points.setdefault(row["t"], set()).update(row["atoms"])
         self.points += len(points)
@@ -204,6 +202,7 @@ def on_spark(
         "rejected": counts[MALFORMED],
         "late": counts[LATE] + counts[AHEAD],
         "unmapped": models.counts["unmapped"],
+        "unwritable": counts[UNWRITABLE],
         "seconds": {"all": round(perf_counter() - begun, 3)},
         "peak_mb": peak_mb(),
         "shards": shards,

@@ -12,6 +12,8 @@ from shiq.verdict import Leftover
 
 #: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or is too far ahead.
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
+#: What was derived, and cannot be written.
+UNWRITABLE = "unwritable"
 #: How many of each kind a result names.
 _SHOWN = 20
 

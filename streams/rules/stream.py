@@ -14,7 +14,7 @@ from shiq.errors import InputError
 from shiq.verdict import Leftover
 from streams.front.event import EventError
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED, leftover_rows
+from streams.front.rejects import MALFORMED, UNWRITABLE, leftover_rows
 from streams.front.sinks import row_text
 from streams.rules.model import Model
 from streams.rules.records import Reader
@@ -22,6 +22,7 @@ from streams.rules.session import Session
 
 SHOWN: Final = ("derived", "all")
 _WAITING: Final = 500
+NO_NODE: Final = "its first argument is no node, so it is no statement of N-Quads"
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,10 @@ class RuleStream:
         begun = perf_counter()
         self.heard(model)
         if self.quads:
-            self._rows += self.reader.triples.quads(model, self.shown == "derived")
+            quads, none = self.reader.triples.quads(model, self.shown == "derived")
+            self._rows += quads
+            for atom in none:
+                self.session.rejects.add(UNWRITABLE, f"point {model.t}", 0, NO_NODE, atom)
         else:
             atoms = model.derived if self.shown == "derived" else model.atoms
             self._rows.append(row_text({"t": model.t, "atoms": atoms}))
@@ -128,6 +132,7 @@ class RuleStream:
             "rejected": rejects.counts[MALFORMED],
             "late": rejects.counts["late"] + rejects.counts["ahead"],
             "unmapped": self.reader.triples.unmapped,
+            "unwritable": rejects.counts[UNWRITABLE],
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
             "peak_mb": peak_mb(),
             "shards": self.shards,

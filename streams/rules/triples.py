@@ -18,12 +18,13 @@ from collections.abc import Iterable
 from decimal import Decimal, DecimalException, Inexact, localcontext
 from typing import Final
 
-from shiq.model import RDF, XSD
+from shiq.datatypes.datatype_map import ill_typed
+from shiq.model import RDF, XSD, Literal
 from streams.front.event import EventError, time_of
 from streams.rules.atoms import AtomError
 from streams.rules.model import Model
 from streams.rules.syntax import Mapped
-from streams.rules.values import LIMIT, Row, Value, content, kind, string
+from streams.rules.values import LIMIT, Row, Value, atom_text, content, kind, string
 
 _IRI: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
 _NODE: Final = rf"{_IRI}|_:[^\s<>\"]+"
@@ -31,14 +32,11 @@ _TRIPLE: Final = re.compile(
     rf"\s*({_NODE})\s*({_IRI})\s*(?:({_NODE})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
 )
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
-_ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
     unsignedLong unsignedInt unsignedShort unsignedByte"""
 _INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
 _FRACTIONS: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_FLOAT: Final = re.compile(rf"{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?")
 _BLANKS: Final = " \t\r\n"
 _TIMES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
 #: The graph of a point, and its time.
@@ -80,39 +78,40 @@ class Mapping:
 
     def _value(self, literal: str, datatype: str, mapped: Mapped) -> Value:
         text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
-        number = text.strip(_BLANKS)
-        if datatype in _INTEGERS:
-            if _INTEGER.fullmatch(number) is None:
-                raise _ill_typed(text, datatype)
-            return _bounded(number)
-        if datatype in _FRACTIONS:
-            if (_DECIMAL if datatype == XSD + "decimal" else _FLOAT).fullmatch(number) is None:
-                raise _ill_typed(text, datatype)
-            return _bounded(_scaled(number, mapped.scale))
+        if datatype in _INTEGERS | _FRACTIONS:
+            if (wrong := ill_typed(Literal(text, datatype))) is not None:
+                raise AtomError(wrong)
+            number = text.strip(_BLANKS)
+            return _bounded(number if datatype in _INTEGERS else _scaled(number, mapped.scale))
         if datatype in _TIMES:
             try:
                 return time_of({"t": text}, self.unit)
             except EventError:
-                raise _ill_typed(text, datatype) from None
+                raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
         return string(text)
 
     def quad(self, predicate: str, row: Row, t: int) -> str | None:
-        """The N-Quads statement of an atom; None where its predicate is not mapped, or its first argument no node."""
-        mapped = self.by_predicate.get(predicate)
-        subject = _as_node(row[0]) if mapped is not None else None
-        if mapped is None or subject is None:
+        """The N-Quads statement of an atom of a mapped predicate; None where its first argument is no node."""
+        mapped, subject = self.by_predicate[predicate], _as_node(row[0])
+        if subject is None:
             return None
         graph = GRAPH.format(t=t)
         if len(row) == 1:
             return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
         return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
 
-    def quads(self, model: Model, derived: bool) -> list[str]:
-        """The statements of a model's mapped atoms, sorted."""
-        wanted = [one for one in self.by_predicate if model.shown is None or one in model.shown]
-        rows = ((one, row) for one in wanted for row in model.point.rows(one, derived))
-        quads = (self.quad(predicate, row, model.t) for predicate, row in rows)
-        return sorted(quad for quad in quads if quad is not None)
+    def quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
+        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
+        quads: list[str] = []
+        none: list[str] = []
+        for predicate in self.by_predicate if model.shown is None else self.by_predicate.keys() & model.shown:
+            for row in model.point.rows(predicate, derived):
+                quad = self.quad(predicate, row, model.t)
+                if quad is None:
+                    none.append(atom_text(predicate[:-2], row))
+                else:
+                    quads.append(quad)
+        return sorted(quads), sorted(none)
 
 
 def _node(node: str) -> str:
@@ -144,7 +143,9 @@ def _unescaped(found: re.Match[str]) -> str:
     code = int(found[1] or found[2] or "0", 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
         raise AtomError(f"{found[0]} is no character")
-    return chr(code) if code or not found[3] else _ESCAPED.get(found[3], found[3])
+    if found[3] and found[3] not in _ESCAPED:
+        raise AtomError(f"{found[0]} is no escape")
+    return _ESCAPED[found[3]] if found[3] else chr(code)
 
 
 def _scaled(number: str, scale: int | None) -> str:
@@ -154,7 +155,7 @@ def _scaled(number: str, scale: int | None) -> str:
         exact.traps[Inexact] = True
         try:
             found = Decimal(number) * (scale or 1)
-            if found == found.to_integral_value():
+            if found.is_finite() and found == found.to_integral_value():
                 if found.adjusted() > 20:
                     raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
                 return f"{found:.0f}"
@@ -168,7 +169,3 @@ def _bounded(number: str) -> int:
     if not -LIMIT <= found < LIMIT:
         raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
     return found
-
-
-def _ill_typed(text: str, datatype: str) -> AtomError:
-    return AtomError(f"{text[:80]!r} is not of type {datatype}")
