@@ -23,6 +23,8 @@ from shiq.result import PulledIn
 
 #: Individuals that are named for each reason.
 _EXAMPLES = 3
+#: The tables that say something about an individual, complex assertions apart.
+_ABOUT = ("class_assertions", "half_edges", "data_assertions", "pairs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,22 +189,24 @@ class LocalAddSet(FoundModules):
         if not len(nodes):
             return
         whole, names = self.whole, self.whole.names
-        rows = whole.rows_of("class_assertions", nodes, with_old=with_old)
-        for term, c in zip(whole.terms_of(rows["node"]), rows["class"].tolist()):
+        types, edges, data, pairs = (whole.rows_of(name, nodes, with_old=with_old) for name in _ABOUT)
+        mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
+        known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
+
+        def terms(column: Ints) -> Iterator[str]:
+            return map(known.__getitem__, column.tolist())
+
+        for term, c in zip(terms(types["node"]), types["class"].tolist()):
             yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
-        rows = whole.rows_of("half_edges", nodes, with_old=with_old)
-        for term, r, other in zip(whole.terms_of(rows["node"]), rows["role"].tolist(), whole.terms_of(rows["neighbour"])):
+        for term, r, other in zip(terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])):
             property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
             if r % 2 == 0:
                 yield term, owl.ObjectPropertyAssertion(property_, term, other)
             elif other != term:
                 yield term, owl.ObjectPropertyAssertion(property_, other, term)
-        rows = whole.rows_of("data_assertions", nodes, with_old=with_old)
-        terms, values = whole.terms_of(rows["node"]), whole.literals_of(rows["literal"])
-        for term, p, value in zip(terms, rows["property"].tolist(), values):
+        for term, p, value in zip(terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])):
             yield term, owl.DataPropertyAssertion(owl.DataProperty(names.data_properties.values[p]), term, value)
-        rows = whole.rows_of("pairs", nodes, with_old=with_old)
-        for term, kind, other in zip(whole.terms_of(rows["node"]), rows["kind"].tolist(), whole.terms_of(rows["neighbour"])):
+        for term, kind, other in zip(terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])):
             make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
             if kind % 2 == 0:
                 yield term, make(term, other)
@@ -211,7 +215,7 @@ class LocalAddSet(FoundModules):
         for node, assertion, is_inserted in whole.complex_of(nodes):
             if not (with_old or is_inserted):
                 continue
-            yield whole.terms_of(np.array([node]))[0], assertion
+            yield known[node], assertion
 
     def label(self, individual: str) -> Label:
         """See `abox_ops.engine.AddSet.label`."""

@@ -15,12 +15,25 @@ import pathways
 import pytest
 from command_line import shiq
 
+from abox_ops.conflicts.justify import Justifier
+from abox_ops.local_add_set import LocalAddSet
 from jobs.reports.schema import problems
 from shiq.abox import abox_of
-from shiq.check import certify, check_insertions
+from shiq.check import certify, check_insertions, index, open_store
 from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
-from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, TBox
+from shiq.model import (
+    Assertion,
+    Axiom,
+    Class,
+    ClassAssertion,
+    DifferentIndividuals,
+    DisjointClasses,
+    FunctionalObjectProperty,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    TBox,
+)
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
@@ -159,3 +172,47 @@ def test_a_batch_less_some_assertions_is_what_is_left() -> None:
         everything = list(whole)
         gone = [*everything[seed % 3 :: 3], ClassAssertion(CAT, "urn:t#nobody")]
         assert list(whole.without(gone)) == [a for a in everything if a not in set(gone)]
+
+
+# --- what explaining does not ask again ---------------------------------------------------------------
+
+
+def test_what_is_different_from_many_is_explained_without_what_is_said_about_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+
+    def about_all(self: LocalAddSet, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+        fetched.extend(individuals)
+        return _ABOUT_ALL(self, individuals)
+
+    monkeypatch.setattr(LocalAddSet, "about_all", about_all)
+    role = ObjectProperty("urn:t#r")
+    apart = [DifferentIndividuals(f"urn:t#i{i:02}", f"urn:t#i{j:02}") for i in range(40) for j in range(i)]
+    batch = [ObjectPropertyAssertion(role, "urn:t#x", f"urn:t#i0{i}") for i in (1, 2)]
+    found = check_insertions(TBox((FunctionalObjectProperty(role),)), abox_of(apart), abox_of(batch), reasoner="own")
+    assert [len(c.base) for c in found.conflicts] == [1]
+    assert len(set(fetched)) <= 3
+
+
+_ABOUT_ALL = LocalAddSet.about_all
+
+
+def test_a_session_remembers_the_axioms_behind_a_conflict_of_one_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def refutes_with(self: Justifier, axioms: Sequence[Axiom], assertions: list[Assertion]) -> bool:
+        asked.append(len(axioms))
+        return _REFUTES_WITH(self, axioms, assertions)
+
+    monkeypatch.setattr(Justifier, "_refutes_with", refutes_with)
+    index(TBOX, abox_of(ClassAssertion(CAT, f"urn:t#c{i}") for i in range(3)), store=tmp_path / "kg")
+    with open_store(tmp_path / "kg") as session:
+        for i in range(3):
+            found = session.check(abox_of([ClassAssertion(DOG, f"urn:t#c{i}")]))
+            assert [c.axioms for c in found.conflicts] == [("DisjointClasses(<urn:t#Cat> <urn:t#Dog>)",)]
+            if not i:
+                assert asked
+                asked.clear()
+    assert not asked
+
+
+_REFUTES_WITH = Justifier._refutes_with

@@ -13,13 +13,13 @@ from abox_ops.elements.normal import atom_names, definitions, normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import AddSet
 from abox_ops.modules.components import modules
-from abox_ops.modules.decide import Decider
+from abox_ops.modules.decide import Decider, KnownReasons
 from abox_ops.published.reference import everything
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.explanation.canonical import Row, canonical_rows, rows_of
+from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import line_of
 from shiq.explanation.proof import prove
 from shiq.model.axioms import READ_BY_FORM
@@ -64,7 +64,7 @@ class Justifier:
     complete: bool = True
     unsure: bool = False
     _doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
-    _known_axioms: dict[tuple[Row, ...], tuple[list[owl.Axiom], bool]] = field(default_factory=dict)
+    _unsure_axioms: KnownReasons = field(default_factory=dict)
     _patient_until: float | None = None
 
     def _justified(self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]) -> RawConflict:
@@ -89,7 +89,8 @@ class Justifier:
         where they differ in literals too, that is verified."""
         rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
         form, _ = canonical_rows(rows)
-        known, is_sure = self._known_axioms.get(form, (None, False))
+        reasons = self.decider.reasons(self.tbox)
+        known, is_sure = reasons.get(form) or self._unsure_axioms.get(form) or (None, False)
         if known is not None and not any(t.startswith('"') for t in terms):
             self.unsure = self.unsure or not is_sure
             return known
@@ -108,7 +109,8 @@ class Justifier:
             if proof is not None and self._refutes_with(proof.axioms, assertions):
                 candidates = list(proof.axioms)
         found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
-        self._known_axioms[form] = found, not self.unsure
+        # What there was no time to make minimal is looked at again for the next batch.
+        (self._unsure_axioms if self.unsure else reasons)[form] = found, not self.unsure
         return found
 
     def _is_minimal(self, axioms: list[owl.Axiom], assertions: list[owl.Assertion]) -> bool:

@@ -15,7 +15,7 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import AddSet
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
 from shiq.abox import individuals_of
-from shiq.model import Assertion, ObjectPropertyAssertion
+from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
 from shiq.roles import Role, role_of
 
 
@@ -121,9 +121,10 @@ class Supports:
 
     def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """Centres outside with role assertions to ``individual`` and to another of ``inside``: they may make the two equal;
-        and the individuals that are asserted the same or different."""
+        and the individuals that are asserted the same. What is different from many contradicts where it is one of them: that is
+        inside then."""
         for assertion in self.about(individual):
-            if not isinstance(assertion, ObjectPropertyAssertion):
+            if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
                 yield from (other for other in individuals_of(assertion) if other not in inside)
         if self._merges:
             # A half edge to another is one of the other too, so that nothing has to be looked up about those outside.

@@ -5,16 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from abox_ops.labels.calculus import LabelSpace
 from shiq.clause import ClausalTBox
+from shiq.explanation.canonical import Row
+from shiq.model import Axiom, TBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
 
 if TYPE_CHECKING:
     from abox_ops.modules.audit import Audit
     from abox_ops.modules.shapes import Shape, Shapes
+
+#: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and whether none of them is too many.
+KnownReasons: TypeAlias = dict[tuple[Row, ...], tuple[list[Axiom], bool]]
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Decider:
     audit: Audit | None = None
     beside: Reasoner | None = None
     _space: LabelSpace | None = None
+    _reasons: tuple[TBox, KnownReasons] | None = None
 
     #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
     BATCH = 500
@@ -89,6 +95,12 @@ class Decider:
         if self._space is None or self._space.tbox is not tbox:
             self._space = LabelSpace(tbox)
         return self._space
+
+    def reasons(self, tbox: TBox) -> KnownReasons:
+        """The axioms that conflicts of ``tbox`` rest on, remembered like `space`; whoever finds some adds them."""
+        if self._reasons is None or self._reasons[0] is not tbox:
+            self._reasons = (tbox, {})
+        return self._reasons[1]
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""

@@ -179,9 +179,12 @@ class Bench:
         quick = () if explained else ("--max-conflicts", "0")
         return self.shiq(["check", "--store", str(store), "--insert", str(batch), *_allowed(allow), *quick, *more])
 
-    def session(self, store: Path, batches: Sequence[Path], *, single: bool, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def session(
+        self, store: Path, batches: Sequence[Path], *, single: bool, explained: bool = False, allow: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Checks in one process with the store open (`tests.tools.bench.worker`): one entry for each batch."""
-        told = {"store": str(store), "batches": [str(batch) for batch in batches], "single": single, "allow": list(allow)}
+        told = {"store": str(store), "batches": [str(batch) for batch in batches], "allow": list(allow)}
+        told |= {"single": single, "explained": explained}
         used, found = worked("tests.tools.bench.worker", told, self.settings.limit, self.folder / "run", self._environment())
         if found is None:
             raise NotMeasured(f"a session was stopped after {self.settings.limit:g} s" if used.expired else used.complaint())

@@ -6,18 +6,22 @@ batches of its own, which nothing has seen before.
 
 from __future__ import annotations
 
+import random
 import shutil
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.tools.bench.data import Base, sample
+from jobs.evaluation.lubm.generate import ONTOLOGY
+from tests.tools.bench.data import Base, one_by_one, sample
 from tests.tools.bench.process import Asked, Checked
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
 #: Insertions in the small batch; assertions that a resident session is asked about one by one.
 SMALL, SINGLE = 1000, 400
+#: Insertions that contradict by themselves what is told of their subject, one by one; the first opens what the others find open.
+TOLD = 51
 #: Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed apart.
 EXPLAINED, EXPLAINING_SECONDS = 10, 60
 
@@ -183,6 +187,22 @@ def _single(repeat: Repeat) -> None:
     repeat.values |= {"first": first, "slowest": max(times)}
 
 
+def _told(repeat: Repeat) -> None:
+    bench = repeat.bench
+    found = bench.stored("lubm", 5, "LUBM-5 with disjointness")
+    batch, known = bench.file("told.nt"), f"{ONTOLOGY}#FullProfessor> ."
+    professors = [line for line in one_by_one(found.abox) if line.rstrip().endswith(known)]
+    chosen = random.Random(f"bench {repeat.seed}").sample(professors, TOLD)
+    batch.write_text("".join(line.replace("#FullProfessor>", "#Course>") for line in chosen), encoding="utf-8")
+    bench.say(f"{TOLD} told contradictions")
+    _, *checked = bench.session(found.store, [batch], single=True, explained=True)
+    for entry in checked:
+        repeat.expect(entry["verdict"], "inconsistent", "shiq")
+        repeat.expect(str(entry["conflicts"]), "1", "conflicts")
+    for name, column in (("median", "seconds"), ("median, CPU", "cpu_seconds")):
+        repeat.values[name] = statistics.median(1000 * float(entry[column]) for entry in checked)
+
+
 def _refuted(repeat: Repeat, found: Base, batch: Path) -> Checked:
     """The verdict on a batch, and apart from it, all of A_add, and how long it takes until conflicts are explained too."""
     bench = repeat.bench
@@ -322,6 +342,12 @@ ROWS: Mapping[str, Row] = {
                 Figure("slowest", "ms", better=_FOR_INFORMATION),
             ),
             _single,
+        ),
+        Row(
+            "told",
+            "one told contradiction at a time, with its conflict, LUBM-5 with disjointness, resident session",
+            (Figure("median", "ms", 10.0), Figure("median, CPU", "ms")),
+            _told,
         ),
         Row(
             "uobm",

@@ -1,7 +1,8 @@
 """Checks in one process, with a store open: ``python -m tests.tools.bench.worker TASK.json ANSWER.json``.
 
-The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as a batch of its own; ``allow``.
-The answer has one entry for each batch: wall and CPU seconds of the check alone, verdict, |A_add|, |A|.
+The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as a batch of its own;
+``explained``: explain conflicts, which are counted else; ``allow``. The answer has one entry for each batch: wall and CPU seconds
+of the check alone, verdict, conflicts explained, |A_add|, |A|.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from tests.tools.bench.data import one_by_one
 
 
 def checks(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Checks each batch of the task; conflicts are counted, not explained."""
+    """Checks each batch of the task."""
+    more = {"allow": task["allow"]} if task["explained"] else {"allow": task["allow"], "max_conflicts": 0}
     with open_store(task["store"]) as session:
         for batch in _singles(task) if task["single"] else task["batches"]:
-            yield _checked(session, batch, task["allow"])
+            yield _checked(session, batch, more)
 
 
 def _singles(task: Mapping[str, Any]) -> Iterator[object]:
@@ -38,13 +40,14 @@ def _singles(task: Mapping[str, Any]) -> Iterator[object]:
             yield read_assertions([str(line_file)], signature).abox
 
 
-def _checked(session: Session, batch: object, allow: list[str]) -> dict[str, Any]:
+def _checked(session: Session, batch: object, more: Mapping[str, Any]) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
-    result = session.check(batch, max_conflicts=0, allow=allow)
+    result = session.check(batch, **more)
     return {
         "seconds": time.perf_counter() - wall,
         "cpu_seconds": time.process_time() - cpu,
         "verdict": result.verdict.value,
+        "conflicts": len(result.conflicts),
         "add_set": result.statistics.add_set,
         "assertions": result.statistics.assertions,
     }
