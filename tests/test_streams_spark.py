@@ -14,14 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from jobs.streaming.chunks import TOLD, Limits, Split, rows_of
 from jobs.streaming.ordering import Order, Told
 from jobs.streaming.pieces import Piece, advanced, between, records, units
 from shiq import model as owl
 from shiq.abox import abox_of
-from shiq.functional.writer import axiom_text
+from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import Plan, StreamResult, plan
 from streams.consistency.watch import Watch
 from streams.front.arrivals import Arrivals
@@ -50,17 +53,17 @@ def ran(
     lateness: int = 0,
     checkpoint: Path | None = None,
     batch_bytes: int = 1 << 20,
-    end: int | None = None,
+    suffix: str = "jsonl",
 ) -> tuple[StreamResult, list[Any], list[Any]]:
     """The result, rows and rejects of a run, by Spark where there is a session."""
     from jobs.streaming.consistency import drive
 
     folder.mkdir(exist_ok=True)
-    out, rejects = folder / "rows.jsonl", folder / "rejects.jsonl"
+    out, rejects = folder / f"rows.{suffix}", folder / f"rejects.{suffix}"
     sources = [open_source(str(target)) for target in targets]
     with started(sources, {"out": str(out), "rejects": str(rejects)}, checkpoint) as run:
         arrivals = Arrivals(Clock(lateness), Rejects(run.outputs.texts("rejects")))
-        watch = Watch(watched, arrivals, end=end, heard=run.outputs.to("out"))
+        watch = Watch(watched, arrivals, heard=run.outputs.to("out"))
         watch.begin(static)
         if session is None:
             result = run.drive(watch)
@@ -70,6 +73,9 @@ def ran(
 
 
 def read(path: Path) -> list[Any]:
+    if path.suffix != ".jsonl":
+        table = DeltaTable(str(path)).to_pyarrow_table() if path.suffix == ".delta" else pq.read_table(path)
+        return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -100,46 +106,128 @@ def many(seeds: range, folder: Path, lateness: int) -> tuple[str, list[str]]:
     return str(folder / "onto.ofn"), [text for _, text in sorted(lines, key=lambda line: line[0])]
 
 
+def _folder_of_events(tmp_path: Path) -> tuple[Plan, list[Path], list[str]]:
+    """Twenty random streams at once: the plan, three files of a folder that are still to be written, the second packed; lines."""
+    onto, lines = many(range(20), tmp_path, 1)
+    (tmp_path / "events").mkdir()
+    return plan(onto, 3), [tmp_path / "events" / name for name in ("1.jsonl", "2.jsonl.gz", "3.jsonl")], lines
+
+
+def _write(file: Path, lines: Sequence[str]) -> None:
+    with gzip.open(file, "wt") if file.suffix == ".gz" else file.open("w") as written:
+        written.write("\n".join(lines) + ("\n" if file.suffix == ".gz" else ""))
+
+
+STATIC = abox_of([owl.ClassAssertion(owl.Class("urn:0-A"), "urn:0-x")])
+
+
 def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
-    """Twenty at once, in a folder of files, one of them packed, in some batches; again from the checkpoint, and gone on with."""
+    """One query in two batches."""
     from jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
-    onto, lines = many(range(20), tmp_path, 1)
-    folder = tmp_path / "events"
-    folder.mkdir()
+    watched, files, lines = _folder_of_events(tmp_path)
     third = len(lines) // 3
-    (folder / "1.jsonl").write_text("\n".join(lines[:third]))
-    with gzip.open(folder / "2.jsonl.gz", "wt") as packed:
-        packed.write("\n".join(lines[third : 2 * third]) + "\n")
-    watched = plan(onto, 3)
-    static = abox_of([owl.ClassAssertion(owl.Class("urn:0-A"), "urn:0-x")])
-    checkpoint = tmp_path / "checkpoint"
+    for n, file in enumerate(files):
+        _write(file, lines[n * third : (n + 1) * third if n < 2 else None])
+    one, other = (
+        ran(watched, [files[0].parent], on, tmp_path / name, static=STATIC, lateness=1, batch_bytes=8_000)
+        for name, on in (("local", None), ("spark", session))
+    )
+    assert_same(one, other)
+    assert {leftover.kind for leftover in one[0].leftovers} == {"late", "ahead", "malformed", "undeclared"}
+    assert one[0].spans and one[0].statistics["duplicates"]
+
+
+@pytest.mark.slow
+def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    """From the checkpoint, with a file that came since."""
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    watched, files, lines = _folder_of_events(tmp_path)
+    third, checkpoint = len(lines) // 3, tmp_path / "checkpoint"
 
     def both(number: int) -> StreamResult:
-        one = ran(watched, [folder], None, tmp_path / f"local{number}", static=static, lateness=1)
-        other = ran(
-            watched,
-            [folder],
-            session,
-            tmp_path / "spark",
-            static=static,
-            lateness=1,
-            checkpoint=checkpoint,
-            batch_bytes=20_000,
-        )
-        assert_same(one, other)
+        one = ran(watched, [files[0].parent], None, tmp_path / f"local{number}", static=STATIC, lateness=1)
+        how: dict[str, Any] = {"static": STATIC, "lateness": 1, "checkpoint": checkpoint, "batch_bytes": 20_000}
+        assert_same(one, ran(watched, [files[0].parent], session, tmp_path / "spark", **how))
         return one[0]
 
+    _write(files[0], lines[:third])
+    _write(files[1], lines[third : 2 * third])
     both(1)
     # As if Spark had been killed when we had the last batch, and it had not yet.
     last = max((checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
     for file in (last, last.with_name(f".{last.name}.crc")):
         file.unlink()
-    (folder / "3.jsonl").write_text("\n".join(lines[2 * third :]))
+    _write(files[2], lines[2 * third :])
     whole = both(2)
-    assert {leftover.kind for leftover in whole.leftovers} == {"late", "ahead", "malformed", "undeclared"}
     assert whole.spans and whole.statistics["duplicates"]
+
+
+def test_what_spark_cannot_do_is_refused_before_anything_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.test_streams_consistency import AXIOMS
+    from tests.test_streams_consistency import ran as exit_code
+
+    (tmp_path / "onto.ofn").write_text(ontology_text(AXIOMS, ()))
+    kept = {name: tmp_path / name for name in ("e.jsonl", "out.jsonl")}
+    for file in kept.values():
+        file.write_text("kept")
+    common = (
+        "consistency",
+        "--tbox",
+        str(tmp_path / "onto.ofn"),
+        "-w",
+        "1",
+        "--out",
+        str(kept["out.jsonl"]),
+        "--engine",
+        "spark",
+    )
+    file = ("--source", str(kept["e.jsonl"]))
+    for more, said in (
+        (("--source", "-"), "- is read in one process"),
+        (("--source", "socket://localhost:1"), "socket://localhost:1 is read in one process"),
+        (("--source", "rate://5"), "rate://5 is read in one process"),
+        ((*file, "--source", "kafka://localhost:1/t"), "have no order"),
+        ((*file, "--accepted", str(tmp_path / "a")), "--accepted: an event is taken or set aside as a whole"),
+        ((*file, "--quarantine", str(tmp_path / "q")), "--quarantine: an event is taken or set aside as a whole"),
+        ((*file, "--store", str(tmp_path / "kg"), "--every", "5"), "--store: a store is open in one process"),
+    ):
+        assert exit_code(*common, *more) == 2
+        errors = capsys.readouterr().err
+        assert said in errors and "--engine spark" in errors
+    assert {file.read_text() for file in kept.values()} == {"kept"}
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["e.jsonl", "onto.ofn", "out.jsonl"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("strategy", "kind"), [("ntm", "parquet"), ("ltm", "delta")])
+def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, kind: str) -> None:
+    """From a table of events to tables of rows and rejects, by bolts that all stand in one stage."""
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    onto, lines = many(range(30, 50), tmp_path, 1)
+    found = [event for line in lines if line.endswith("}") and (event := json.loads(line))["triples"] and event["t"] < 100]
+    terms = [(*triple.removesuffix(" .").split(" ", 2), event["t"]) for event in found for triple in event["triples"]]
+    terms += [("urn:bare", "<urn:p>", "<urn:o>", 4), (None, "<urn:p>", "<urn:o>", 5)]
+    terms.sort(key=lambda row: row[3])
+    table = pa.table({name: list(column) for name, column in zip("spot", zip(*terms))})
+    source = tmp_path / f"events.{kind}"
+    if kind == "parquet":
+        source.mkdir()
+        for number, low in enumerate(range(0, len(terms), 100)):
+            pq.write_table(table.slice(low, 100), source / f"{number}.parquet")
+    else:
+        write_deltalake(str(source), table)
+    watched = plan(onto, 3, strategy, (1,))
+    assert len(watched.bolts) == (2 if strategy == "ltm" else 1)
+    one = ran(watched, [source], None, tmp_path / "local", suffix=kind)
+    other = ran(watched, [source], session, tmp_path / "spark", suffix=kind, batch_bytes=len(terms) * 50)
+    assert_same(one, other)
+    assert one[1] and {row["kind"] for row in one[2]} == {"malformed", "undeclared"}
 
 
 # --- parts, without Spark --------------------------------------------------------------------------
@@ -152,8 +240,6 @@ class _Numbers:
     buckets = 3
 
     def split(self, events: Sequence[Event | None]) -> Split:
-        import pyarrow as pa  # type: ignore[import-untyped]
-
         found = [(n, event) for n, event in enumerate(events) if event is not None]
         parts = {}
         for bucket in range(self.buckets):
@@ -193,8 +279,6 @@ def _place(*numbers: Any) -> list[Any]:
 
 
 def test_order_and_lateness_are_judged_as_one_by_one() -> None:
-    import pyarrow as pa
-
     from jobs.streaming.chunks import unpacked
 
     for seed in range(150):

@@ -114,11 +114,11 @@ class _Bucket:
         self.telling = Rows(system.plan, self.partition.finder, self.names, system.limits.end, lambda rows: None)
         if state is None:
             names, spans = system.static.get(bucket, ([], no_spans()))
+            self.names.set(list(names))
         else:
             self.telling.told, columns = unpacked(state)
-            text = columns.pop("names").tobytes().decode("utf-8", "surrogatepass")
-            names, spans = text.split("\n") if text else [], Spans(**columns)
-        self.names.set(list(names))
+            self.names.of_column(columns.pop("names"))
+            spans = Spans(**columns)
         self.partition.restore(spans)
 
     def take(self, parts: Sequence[pa.Table]) -> None:
@@ -138,8 +138,7 @@ class _Bucket:
         """The live spans and their names, and which open conflicts were told."""
         key = self.partition.keys()
         self.partition.renumber(self.names.keep(key[runs(key)]))
-        names = np.frombuffer("\n".join(self.names.names).encode("utf-8", "surrogatepass"), np.uint8)
-        return packed(self.telling.told, {**self.partition.spans._asdict(), "names": names})
+        return packed(self.telling.told, {**self.partition.spans._asdict(), "names": self.names.column()})
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ so that what is over goes without input of its own: time moves by events alone, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -210,8 +209,3 @@ def _kept(data: bytes, mask: npt.NDArray[np.bool_]) -> bytes:
 
 def moment_of(data: bytes) -> Moment:
     return Moment(*json.loads(data))
-
-
-def summed(counts: dict[str, int], more: Mapping[str, Any]) -> None:
-    for name, value in more.items():
-        counts[name] = counts.get(name, 0) + value

@@ -109,7 +109,9 @@ def is_kafka(targets: Sequence[str]) -> bool:
     if other is not None:
         raise UsageError(f"{other} is read in one process", "Leave out --engine spark, or give files, tables or topics.")
     if topics and len(topics) < len(targets):
-        raise UsageError("files and topics in one run on Spark have no order", "Give files and tables, or topics.")
+        raise UsageError(
+            "files and topics in one run on Spark have no order", "Give files and tables, or topics; or leave out --engine spark."
+        )
     return bool(topics)
 
 

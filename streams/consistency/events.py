@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from shiq import model as owl
 from shiq.clause import DataAtMost
@@ -73,6 +74,15 @@ class Names:
     def set(self, names: list[str]) -> None:
         """Knows ``names`` alone, in their order."""
         self.names, self.numbers = names, {name: n for n, name in enumerate(names)}
+
+    def column(self) -> npt.NDArray[np.uint8]:
+        """What `of_column` takes."""
+        return np.frombuffer("\n".join(self.names).encode("utf-8", "surrogatepass"), np.uint8)
+
+    def of_column(self, column: npt.NDArray[np.uint8]) -> None:
+        """Knows the names of a `column` alone."""
+        text = column.tobytes().decode("utf-8", "surrogatepass")
+        self.set(text.split("\n") if text else [])
 
     def pair(self, number: int) -> tuple[str, str | None]:
         """An individual and None, or the two of a pair."""

@@ -29,22 +29,19 @@ class Partition:
 
     def take(self, key: Ints, label: Ints, time: Ints) -> None:
         """Takes the assertions of a batch, in any order."""
-        self._feed(key, label, time, ends(time, self.window))
+        self.strategy.take(key, label, time, ends(time, self.window))
         self._add(live(self.masks.code(key, label), time, self.window))
 
     def take_static(self, key: Ints, label: Ints) -> None:
         """Takes what is live at all times."""
         begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
-        self._feed(key, label, begin, end)
+        self.strategy.take(key, label, begin, end)
         self._add(Spans(self.masks.code(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
         """Goes on from the `spans` of another partition of the same plan, which had all that this one has."""
-        self._feed(*self.masks.split(spans.code), spans.start, spans.end)
+        self.strategy.take(*self.masks.split(spans.code), spans.start, spans.end)
         self.spans = spans
-
-    def _feed(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        self.strategy.take(key, label, start, end)
 
     def _add(self, spans: Spans) -> None:
         self.spans = joined([self.spans, spans]) if len(self.spans.code) else joined([spans])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,14 +22,17 @@ from streams.consistency.topology import Bolt
 Live: TypeAlias = list[tuple[int, int]]
 
 
-class Strategy(Protocol):
-    evaluations: int
+class Strategy:
+    """What looks at tuples, and counts what it evaluates; one that keeps nothing itself only suspects."""
+
+    evaluations: int = 0
 
     def take(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         """Looks at tuples that arrive."""
 
     def suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
         """Which runs of the labels of individuals (``key`` at their starts) are to be looked at closely."""
+        raise NotImplementedError
 
     def retire(self, before: int) -> None:
         """Lets spans go that ended before a time."""
@@ -37,30 +40,16 @@ class Strategy(Protocol):
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Takes new numbers of the individuals that are left."""
 
-    @property
-    def cached(self) -> int: ...
-
 
 @dataclass
-class ByMasks:
-    """Looks at what the state holds; keeps nothing itself."""
+class ByMasks(Strategy):
+    """Looks at what the state holds."""
 
     masks: Masks
-    evaluations: int = 0
-    cached: int = 0
-
-    def take(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        """Nothing: the state has them."""
 
     def suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
         self.evaluations += len(label)
         return self.masks.suspects(label, starts)
-
-    def retire(self, before: int) -> None:
-        """Nothing."""
-
-    def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Nothing."""
 
 
 @dataclass
@@ -103,11 +92,11 @@ def joined_with(live: Live, start: int, end: int) -> Live:
     return sorted([*kept, (start, end)]) if kept else [(start, end)]
 
 
-class Bolts:
+class Bolts(Strategy):
     """The tuples go through bolt after bolt, each time as what the bolt before handed them on as."""
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
-        self._labels, self._window, self.evaluations, self._swept = labels, window, 0, 0
+        self._labels, self._window, self._swept = labels, window, 0
         self.stages = [_Stage(_partners(bolt), bolt.lift) for bolt in bolts]
         self._suspects: set[int] = set()
 
@@ -144,10 +133,6 @@ class Bolts:
             kept = {numbers[x]: live for x, live in stage.cache.items() if x in numbers}
             stage.cache.clear()
             stage.cache.update(kept)
-
-    @property
-    def cached(self) -> int:
-        return sum(len(spans) for stage in self.stages for live in stage.cache.values() for spans in live.values())
 
 
 def _partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -214,7 +214,7 @@ class Watch:
 
     def state(self) -> bytes:
         """What `restore` takes; nothing waits to be decided."""
-        partition, names = self.partition, "\n".join(self.intake.names.names).encode("utf-8", "surrogatepass")
+        partition = self.partition
         document = {
             "arrivals": self.arrivals.state(),
             "verdicts": self.verdicts.state(),
@@ -225,13 +225,12 @@ class Watch:
             "evaluations": partition.strategy.evaluations,
             "cached": [partition.most_rows, partition.most_bytes],
         }
-        return packed(document, {**partition.spans._asdict(), "names": np.frombuffer(names, np.uint8)})
+        return packed(document, {**partition.spans._asdict(), "names": self.intake.names.column()})
 
     def restore(self, state: bytes) -> None:
         """Goes on where another watch was, which had begun with the same."""
         document, columns = unpacked(state)
-        names = columns.pop("names").tobytes().decode("utf-8", "surrogatepass")
-        self.intake.names.set(names.split("\n") if names else [])
+        self.intake.names.of_column(columns.pop("names"))
         partition = self.partition
         partition.restore(Spans(**columns))
         partition.strategy.evaluations = document["evaluations"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import Arrival, Clock
+from streams.front.lateness import Clock
 from streams.front.record import Record
-from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.front.rejects import MALFORMED, Rejects
 
 #: Ids are looked through for those that cannot matter any more when so many are known.
 _MANY_IDS = 10_000
@@ -48,10 +48,9 @@ class Arrivals:
             self.duplicates += 1
             return None
         before = self.clock.newest
-        arrival = self.clock.judge(event.t)
-        if arrival is not Arrival.ACCEPTED:
-            kind = LATE if arrival is Arrival.LATE else AHEAD
-            self.reject(kind, record, self.clock.said(event.t, arrival), event.t)
+        kind = self.clock.judge(event.t)
+        if kind:
+            self.reject(kind, record, self.clock.said(event.t, kind), event.t)
             return None
         if event.id is not None:
             self._ids[event.id] = event.t

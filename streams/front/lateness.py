@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
-
-class Arrival(Enum):
-    """How an event stands to those that were accepted before it."""
-
-    ACCEPTED = "accepted"
-    LATE = "late"
-    AHEAD = "ahead"
+from streams.front.rejects import AHEAD, LATE
 
 
 @dataclass
@@ -20,34 +13,34 @@ class Clock:
     lateness is None nothing is late: a finite source may be read in any order.
 
     >>> clock = Clock(lateness=2, max_ahead=100)
-    >>> [clock.judge(t).value for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
-    (['accepted', 'accepted', 'late', 'ahead', 'accepted'], 11, 9)
+    >>> [clock.judge(t) for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
+    (['', '', 'late', 'ahead', ''], 11, 9)
     """
 
     lateness: int | None = 0
     max_ahead: int = 100_000
     newest: int | None = None
 
-    def judge(self, t: int) -> Arrival:
-        """Whether an event at ``t`` is accepted now; if so, time goes on to it. The first one always is."""
+    def judge(self, t: int) -> str:
+        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes on to it. The first always is."""
         if self.newest is None:
             self.newest = t
         elif self.lateness is not None and t < self.newest - self.lateness:
-            return Arrival.LATE
+            return LATE
         elif t > self.newest + self.max_ahead:
-            return Arrival.AHEAD
+            return AHEAD
         else:
             self.newest = max(self.newest, t)
-        return Arrival.ACCEPTED
+        return ""
 
     @property
     def watermark(self) -> int | None:
         """Nothing before this time is accepted any more; None while that may be anything."""
         return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
-    def said(self, t: int, arrival: Arrival) -> str:
+    def said(self, t: int, kind: str) -> str:
         """Why an event at ``t`` was not accepted, as a sentence."""
-        if arrival is Arrival.LATE:
+        if kind == LATE:
             return (
                 f"t = {t} is before {self.watermark}: the newest was {self.newest}, and the lateness allowed is {self.lateness}"
             )

@@ -89,6 +89,11 @@ def read_lines(
         yield Record(name, number, data.rstrip(b"\r\n") if data.strip() else b"", problem=problem), len(data)
 
 
+def _filled(stream: BinaryIO, name: str) -> Iterator[Record]:
+    """The records of all lines but blank ones."""
+    return (record for record, _ in read_lines(stream, name, 0) if record.data)
+
+
 @dataclass
 class LinesFile:
     """A file of lines; packed ones are unpacked. Position: lines and bytes."""
@@ -117,11 +122,10 @@ class LinesFile:
             return
         done = self.line
         unpacked = FileSource(self.name, self.path, Format.NTRIPLES, packing).open()
-        for record, _ in read_lines(unpacked, self.name, 0):
+        for record in _filled(unpacked, self.name):
             if record.line > done:
                 self.line = record.line
-                if record.data:
-                    yield record
+                yield record
 
     def _plain(self, follow: bool) -> Iterator[Record]:
         def wait() -> bool:
@@ -187,10 +191,9 @@ class Pipe:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        for record, _ in read_lines(sys.stdin.buffer, self.name, 0):
+        for record in _filled(sys.stdin.buffer, self.name):
             self.position = record.line
-            if record.data:
-                yield record
+            yield record
 
 
 @dataclass
@@ -208,10 +211,9 @@ class Socket:
             with socket.create_connection((found.hostname, found.port), timeout=30) as connection:
                 connection.settimeout(None)
                 with connection.makefile("rb") as stream:
-                    for record, _ in read_lines(stream, self.name, 0):
+                    for record in _filled(stream, self.name):
                         self.position = record.line
-                        if record.data:
-                            yield record
+                        yield record
         except OSError as error:
             raise OperationalError(f"{self.name}: {error.strerror or error}", "See that the server runs.") from error
 

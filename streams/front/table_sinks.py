@@ -51,9 +51,11 @@ class DeltaSink:
     def __init__(self, path: Path, length: int | None = None) -> None:
         from deltalake import DeltaTable
 
-        self.path, self.rows, self.begun = path, list[str](), length is not None and length > 0
-        if self.begun and length is not None:
+        self.path, self.rows, self.begun = path, list[str](), bool(length)
+        if length:
             DeltaTable(str(path.absolute())).restore(length - 1)
+        elif DeltaTable.is_deltatable(str(path.absolute())):
+            DeltaTable(str(path.absolute())).delete()  # rows of another run, or behind the checkpoint
 
     def write(self, rows: Sequence[str]) -> None:
         self.rows += rows

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jobs.files import naming, replace_file
 from shiq.errors import OperationalError, UsageError
-from streams.front.lateness import Arrival, Clock
-from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
+from streams.front.lateness import Clock
+from streams.front.rejects import LATE, MALFORMED, Rejects
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
@@ -85,12 +85,10 @@ class Session:
             atoms = list(atoms)
             if not set(map(type, atoms)) <= {str, Unreadable}:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
-        arrival = Arrival.LATE if self.closed is not None and t <= self.closed else self.clock.judge(t)
-        if arrival is not Arrival.ACCEPTED:
-            late = arrival is Arrival.LATE
-            is_closed = late and self.closed is not None and t <= self.closed
-            reason = f"t = {t} is not behind {self.closed}, a closed point" if is_closed else self.clock.said(t, arrival)
-            self.rejects.add(LATE if late else AHEAD, source, line, reason, text or _shown(t, atoms))
+        is_closed = self.closed is not None and t <= self.closed
+        if kind := LATE if is_closed else self.clock.judge(t):
+            reason = f"t = {t} is not behind {self.closed}, a closed point" if is_closed else self.clock.said(t, kind)
+            self.rejects.add(kind, source, line, reason, text or _shown(t, atoms))
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
         watermark = self.clock.watermark or 0

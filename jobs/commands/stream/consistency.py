@@ -58,8 +58,13 @@ def consistency(
     from streams.consistency.embedded import Asked, watch_run
     from streams.consistency.rate import rate_source
 
-    if feed.engine == "spark" and (store or accepted or quarantine):
-        raise UsageError("--store, --accepted and --quarantine are of one process", "Leave out --engine spark, or these.")
+    for option, given, why in (
+        ("--store", store, "a store is open in one process"),
+        ("--accepted", accepted, "an event is taken or set aside as a whole, after all before it"),
+        ("--quarantine", quarantine, "an event is taken or set aside as a whole, after all before it"),
+    ):
+        if feed.engine == "spark" and given:
+            raise UsageError(f"{option}: {why}", "Leave out --engine spark, or run a second command for it, without.")
     if (every is None) != (store is None):
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:

@@ -60,6 +60,10 @@ class Feed:
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.json_file == "-":
             targets = {name: None if target == "-" else target for name, target in targets.items()}
+        if self.engine == "spark":
+            from jobs.streaming.sources import is_kafka
+
+            is_kafka(self.sources)  # what Spark cannot read is said before outputs are begun
         sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
         return started(sources, targets, self.checkpoint, {**own, **settings}, self._status())
 

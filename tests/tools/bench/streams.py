@@ -185,7 +185,7 @@ def _larger_closure(repeat: Repeat, watched: Plan) -> None:
     """Each name with some names of its own below it: the same roots, ten times the closure."""
     view = watched.view
     names = sorted(view.signature.classes)
-    more = {(f"{name}.{n}", name): frozenset[int]() for name in names for n in range(4)}
+    more = {(f"{name}.{n}", name): frozenset[int]() for name in names for n in range(5)}
     below = frozenset(sub for sub, _ in more)
     larger = replace(
         watched,
