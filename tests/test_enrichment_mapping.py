@@ -64,12 +64,12 @@ def test_readings_alert_by_room_and_value(opened: Enricher) -> None:
 
 
 def test_direct_keys_are_those_of_the_triples(opened: Enricher, folder: Path) -> None:
-    assert opened.direct is not None and opened.direct.is_possible
+    assert opened.reader.direct is not None and opened.reader.direct.is_possible
     for line in (folder / "readings.jsonl").read_text().splitlines():
         record = parse_record(line)
-        found = opened.direct.keyed(record)
+        found = opened.reader.direct.keyed(record)
         assert found is not None
-        statements = opened.direct.program.statements(record)
+        statements = opened.reader.direct.program.statements(record)
         expected = opened.keys.key(statements)
         assert (found[0].key, [*found[0].order]) == (expected.key, [*expected.order])
         answer = opened.enrich(record)
@@ -91,13 +91,13 @@ def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> No
     )
     rng = random.Random("direct")
     with open_enricher(tmp_path / "t.ofn", mapping=mapping, reasoner="own", allow=["missing-value"]) as enricher:
-        assert isinstance(enricher.direct, Direct)
+        assert isinstance(enricher.reader.direct, Direct)
         for _ in range(300):
             texts = {name: f"{rng.choice(('', '0'))}{rng.randrange(2)}{rng.choice(('', '.0'))}" for name in "vw"}
             record = {"a": str(rng.randrange(2)), "b": str(rng.randrange(2)), **texts}
-            found = enricher.direct.keyed(record)
-            assert found is not None and found[0].key == enricher.keys.key(enricher.direct.program.statements(record)).key
-        assert len(enricher.direct.known) == 4
+            found = enricher.reader.direct.keyed(record)
+            assert found is not None and found[0].key == enricher.keys.key(enricher.reader.direct.program.statements(record)).key
+        assert len(enricher.reader.direct.known) == 4
 
 
 def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:

@@ -62,10 +62,6 @@ class Counts:
     inconsistent: int = 0
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "keys", "deciding", "writing"), 0.0))
 
-    def add(self, verdict: Verdict) -> None:
-        self.undetermined += verdict is Verdict.UNDETERMINED
-        self.inconsistent += verdict is Verdict.INCONSISTENT
-
 
 def entry_of(found: Entailment, keyed: Keyed) -> Entry:
     """``found`` by the positions of a key; of an event without one, by name."""

@@ -14,12 +14,19 @@ _MOST_LISTS = 100_000
 
 def row_text(found: Enriched, line: int, t: int | None, identifier: str | None) -> str:
     """The row of an event."""
+    return whole_row(line, found.hit, *row_halves(found, t, identifier))
+
+
+def row_halves(found: Enriched, t: int | None, identifier: str | None) -> tuple[str, str]:
+    """What `whole_row` takes: a row but for its line, and whether it was a hit."""
     entry = found.entry
     name = "null" if identifier is None else json.dumps(identifier, ensure_ascii=False)
-    return (
-        f'{{"line": {line}, "t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}", '
-        f'"hit": {"true" if found.hit else "false"}, {types_text(found)}, "reason": {_quoted(entry.reason)}}}'
-    )
+    first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
+    return first, f'{types_text(found)}, "reason": {_quoted(entry.reason)}}}'
+
+
+def whole_row(line: int, hit: bool, first: str, second: str) -> str:
+    return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
 
 
 def types_text(found: Enriched) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -14,9 +13,9 @@ from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
 from streams.enrichment.answers import Counts
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
-from streams.enrichment.mapping.compiled import Number, parse_record
+from streams.enrichment.records import RecordReader
 from streams.enrichment.rows import has_type, row_text
-from streams.front.event import Event, EventError, parse_event, time_of
+from streams.front.event import EventError
 from streams.front.record import Record
 from streams.front.rejects import MALFORMED, Rejects, leftover_rows
 
@@ -48,84 +47,41 @@ class EnrichedStream:
     rejects: Rejects
     unit: str = "sec"
     only: Collection[str] = ()
-    head: list[str] | None = None
     push: Callable[[], None] = lambda: None
     _shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
 
-    @property
-    def form(self) -> str:
-        """Of raw records."""
-        program = self.enricher.program
-        return "" if program is None else program.maps[0].source.form
+    def __post_init__(self) -> None:
+        self.records = RecordReader.of(self.enricher.reader, self.unit)
 
     def take(self, record: Record) -> bool:
         """Enriches the event of a record."""
-        if self.takes_head(record):
+        if self.records.takes_head(record):
             return False
         begun = perf_counter()
         seconds = self.enricher.counts.seconds
-        t: int | None = None
-        identifier: str | None = None
-        given: Any
+        t = identifier = None
         try:
-            if record.problem:
-                raise EventError(record.problem)
-            if self.enricher.program is None:
-                event = record.event or parse_event(record.data, self.unit)
-                t, identifier, given = event.t, event.id, list[str](event.triples)
-            else:
-                raw = self.raw(record.data)
-                t, identifier, given = _time(raw, self.unit), _name(raw), raw
+            t, identifier, event = self.records.given(record)
             seconds["reading"] += perf_counter() - begun
-            found = self.enricher.enrich(given)
+            found = self.enricher.enrich(event)
         except EventError as error:
             self.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
             found = self.enricher.undecided(f"line {record.line}: {error}")
         begun = perf_counter()
         if not self.only or has_type(found, self.only):
-            self._rows.append(row_text(found, record.line, t, identifier))
-            if len(self._rows) >= 500:
-                self.flush()
+            self.put([row_text(found, record.line, t, identifier)])
         if begun - self._shown >= 1.0:
             self.show()
             self._shown = begun
         seconds["writing"] += perf_counter() - begun
         return True
 
-    def takes_head(self, record: Record) -> bool:
-        """Whether the record names the columns of a table, and is no event."""
-        if self.form != "csv" or self.head is not None:
-            return False
-        self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
-        return True
-
-    def raw(self, data: bytes) -> dict[str, Any]:
-        """A raw record. Raises: EventError."""
-        try:
-            text = data.decode("utf-8-sig")
-            found: Any = parse_record(text) if self.head is None else next(csv.reader([text], strict=True))
-        except (ValueError, RecursionError, csv.Error) as error:
-            raise EventError(f"no record: {error}") from None
-        if self.head is None:
-            if not isinstance(found, dict):
-                raise EventError("a JSON object is needed")
-            return found
-        if len(found) != len(self.head):
-            raise EventError(f"{len(found)} values for {len(self.head)} columns")
-        return {name: value for name, value in zip(self.head, found) if value != ""}
-
-    def raw_event(self, data: bytes) -> Event:
-        """A raw record that has a time, as an event. Raises: EventError."""
-        raw = self.raw(data)
-        t = _time(raw, self.unit)
-        if t is None:
-            raise EventError('in a window an event has a time: "t"')
-        try:
-            lines = self.enricher.lines_of_record(raw)
-        except ValueError as error:
-            raise EventError(str(error)) from None
-        return Event(t, tuple(lines), id=_name(raw))
+    def put(self, rows: Iterable[str]) -> None:
+        """Takes rows to be written."""
+        self._rows += rows
+        if len(self._rows) >= 500:
+            self.flush()
 
     def flush(self) -> None:
         """Writes the rows that wait."""
@@ -148,7 +104,7 @@ class EnrichedStream:
                 "counts": counts,
                 "rejects": self.rejects.state(),
                 "entries": known,
-                "head": self.head,
+                "head": self.records.head,
                 "calls": enricher.realizer.calls,
                 "cache": enricher.entries.state(),
             }
@@ -159,7 +115,7 @@ class EnrichedStream:
         held = json.loads(state)
         self.enricher.counts = Counts(**held["counts"])
         self.rejects.restore(held["rejects"])
-        self.head = held["head"]
+        self.records.head = held["head"]
         self.enricher.realizer.before += held["calls"]
         known = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
         self.enricher.entries.restore(held["cache"], known)
@@ -177,17 +133,3 @@ class EnrichedStream:
         if counts.inconsistent:
             verdict = Verdict.INCONSISTENT
         return StreamEnrichment(verdict, leftovers, enricher.statistics)
-
-
-def _time(raw: dict[str, Any], unit: str) -> int | None:
-    """The time of a raw record, if it has one."""
-    t = raw.get("t")
-    try:
-        return None if t is None else time_of({"t": int(t) if isinstance(t, Number) else t}, unit)
-    except ValueError:
-        return None
-
-
-def _name(raw: dict[str, Any]) -> str | None:
-    found = raw.get("id")
-    return str(found) if isinstance(found, str) else None

@@ -37,11 +37,11 @@ class WindowedStream:
 
     def __post_init__(self) -> None:
         if self.stream.enricher.program is not None:
-            self.arrivals.parse = lambda data, unit: self.stream.raw_event(data)
+            self.arrivals.parse = lambda data, unit: self.stream.records.timed(data, self.stream.enricher.reader)
 
     def take(self, record: Record) -> bool:
         """Takes an event into its windows; decides those that are over."""
-        if self.stream.takes_head(record):
+        if self.stream.records.takes_head(record):
             return False
         event = self.arrivals.accept(record)
         counts = self.stream.enricher.counts

@@ -1,0 +1,92 @@
+"""Records of a source as events to be enriched: JSON lines of triples, or raw records of a mapping."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from streams.enrichment.mapping.compiled import Number, parse_record
+from streams.enrichment.questions import EventReader
+from streams.front.event import Event, EventError, parse_event, time_of
+from streams.front.record import Record
+
+
+class Given(NamedTuple):
+    """What a record gives: its time and name, if it has any, and what `EventReader.question` takes."""
+
+    t: int | None
+    id: str | None
+    event: Any
+
+
+@dataclass
+class RecordReader:
+    """``unit``: what date-times are floored to; ``head``: the names of the columns, once they were met."""
+
+    unit: str = "sec"
+    is_raw: bool = False
+    is_csv: bool = False
+    head: list[str] | None = None
+
+    @classmethod
+    def of(cls, reader: EventReader, unit: str) -> RecordReader:
+        """For what ``reader`` takes."""
+        program = reader.program
+        return cls(unit, program is not None, program is not None and program.maps[0].source.form == "csv")
+
+    def takes_head(self, record: Record) -> bool:
+        """Whether the record names the columns of a table, and is no event."""
+        if not self.is_csv or self.head is not None:
+            return False
+        self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
+        return True
+
+    def given(self, record: Record) -> Given:
+        """Raises: EventError."""
+        if record.problem:
+            raise EventError(record.problem)
+        if not self.is_raw:
+            event = record.event or parse_event(record.data, self.unit)
+            return Given(event.t, event.id, [*event.triples])
+        raw = self._raw(record.data)
+        return Given(_time(raw, self.unit), _name(raw), raw)
+
+    def timed(self, data: bytes, reader: EventReader) -> Event:
+        """A raw record that has a time, as an event. Raises: EventError."""
+        raw = self._raw(data)
+        t = _time(raw, self.unit)
+        if t is None:
+            raise EventError('in a window an event has a time: "t"')
+        try:
+            return Event(t, tuple(reader.lines_of(raw)), id=_name(raw))
+        except ValueError as error:
+            raise EventError(str(error)) from None
+
+    def _raw(self, data: bytes) -> dict[str, Any]:
+        try:
+            text = data.decode("utf-8-sig")
+            found: Any = parse_record(text) if self.head is None else next(csv.reader([text], strict=True))
+        except (ValueError, RecursionError, csv.Error) as error:
+            raise EventError(f"no record: {error}") from None
+        if self.head is None:
+            if not isinstance(found, dict):
+                raise EventError("a JSON object is needed")
+            return found
+        if len(found) != len(self.head):
+            raise EventError(f"{len(found)} values for {len(self.head)} columns")
+        return {name: value for name, value in zip(self.head, found) if value != ""}
+
+
+def _time(raw: dict[str, Any], unit: str) -> int | None:
+    """The time of a raw record, if it has one."""
+    t = raw.get("t")
+    try:
+        return None if t is None else time_of({"t": int(t) if isinstance(t, Number) else t}, unit)
+    except ValueError:
+        return None
+
+
+def _name(raw: dict[str, Any]) -> str | None:
+    found = raw.get("id")
+    return str(found) if isinstance(found, str) else None
