@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -24,7 +25,7 @@ from jobs.streaming.chunks import TOLD, Moment, Row, System
 from jobs.streaming.ordering import Told
 from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.shipped import Shipped
-from jobs.streaming.sources import chunks, is_kafka
+from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
 from shiq.errors import OperationalError, ShiqError
 from streams.front.checkpoint import Saved
@@ -39,11 +40,8 @@ _TOO_SLOW, _ATTEMPTS = "to connect back", 5
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
-class Listener(Protocol):
-    """Hears, on the driver, what each batch brings; writes it to the outputs of its run."""
-
-    def hear(self, told: Told, rows: list[Row]) -> None:
-        """Takes what the order tells, and the rows of all buckets."""
+class Kept(Protocol):
+    """What a checkpoint takes beside positions and outputs."""
 
     def state(self) -> bytes:
         """What `restore` takes."""
@@ -52,14 +50,21 @@ class Listener(Protocol):
         """Goes on where another run was."""
 
 
+class Listener(Kept, Protocol):
+    """Hears, on the driver, what each batch brings; writes it to the outputs of its run."""
+
+    def hear(self, told: Told, rows: list[Row]) -> None:
+        """Takes what the order tells, and the rows of all buckets."""
+
+
 @dataclass
-class Query:
-    """One run of ``system`` on Spark over ``targets``; ``run``: its outputs and checkpoint."""
+class Batches:
+    """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that takes ``listener``'s state."""
 
     session: SparkSession
     targets: Sequence[str]
-    system: System
-    listener: Listener
+    system: Any
+    listener: Kept
     run: Run
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
@@ -67,6 +72,18 @@ class Query:
     moment: Moment = field(default_factory=Moment)
     positions: dict[str, int] = field(default_factory=dict)
     failed: ShiqError | None = None
+
+    def planned(self, system: Shipped[Any], *, follow: bool) -> DataFrame:
+        """What Spark makes of each batch by itself."""
+        raise NotImplementedError
+
+    def hear(self, frame: DataFrame, system: Shipped[Any], *, is_new: bool) -> None:
+        """Hears a batch, on the driver; one that is not new has been heard, and was to be made again."""
+        raise NotImplementedError
+
+    def finish(self, folder: Path, system: Shipped[Any]) -> list[Row]:
+        """The rows that the end of the input brings."""
+        return []
 
     def drive(self, *, follow: bool = False) -> list[Row]:
         """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C is the end of the input.
@@ -84,18 +101,20 @@ class Query:
                     except PySparkException as error:
                         if attempt == _ATTEMPTS or not any(_TOO_SLOW in said for said in _chain(error)):
                             raise
-                return self._finish(folder, system) if self.batch >= 0 else []
+                return self.finish(folder, system) if self.batch >= 0 else []
         except PySparkException as error:
             raise self.failed or OperationalError(f"Spark: {_reason(error)}", "Look at what Spark's log says.") from error
         finally:
             system.destroy()
 
-    def _start(self, system: Shipped[System], folder: Path, follow: bool) -> StreamingQuery:
-        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
-        frame = chunks(self.session, self.targets, system, self.positions, **how)
-        writer = staged(frame, system).writeStream.foreachBatch(self._batch).outputMode("append")
-        writer = writer.option("checkpointLocation", str(folder))
+    def _start(self, system: Shipped[Any], folder: Path, follow: bool) -> StreamingQuery:
+        writer = self.planned(system, follow=follow).writeStream.outputMode("append")
+        writer = writer.foreachBatch(partial(self._batch, system)).option("checkpointLocation", str(folder))
         return (writer.trigger(availableNow=True) if is_kafka(self.targets) and not follow else writer).start()
+
+    def incoming(self, *, follow: bool) -> DataFrame:
+        """What is to be read."""
+        return incoming(self.session, self.targets, self.positions, format=self.format, follow=follow, batch=self.batch_bytes)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -122,16 +141,12 @@ class Query:
         finally:
             query.stop()
 
-    def _batch(self, frame: DataFrame, number: int) -> None:
-        """Hears one batch and saves, unless that was done before; Spark's states of it are to be committed in any case."""
+    def _batch(self, system: Shipped[Any], frame: DataFrame, number: int) -> None:
+        """Hears one batch and saves, unless that was done before."""
         try:
-            told, rows = _read(frame.toArrow())
+            self.hear(frame, system, is_new=number > self.batch)
             if number <= self.batch:
                 return
-            self.positions.update(told.positions)
-            self.moment = told.moment
-            self.run.status.records += told.counts.get("events", 0)
-            self.listener.hear(told, rows)
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
@@ -151,7 +166,27 @@ class Query:
         self.positions = dict(saved.positions["read"])
         self.listener.restore(saved.state)
 
-    def _finish(self, folder: Path, system: Shipped[System]) -> list[Row]:
+
+@dataclass
+class Query(Batches):
+    """Batches through the order and the buckets of ``system``."""
+
+    system: System
+    listener: Listener
+
+    def planned(self, system: Shipped[Any], *, follow: bool) -> DataFrame:
+        return staged(chunked(self.incoming(follow=follow), self.targets, system), system)
+
+    def hear(self, frame: DataFrame, system: Shipped[Any], *, is_new: bool) -> None:
+        # Spark's states of it are to be committed in any case.
+        told, rows = _read(frame.toArrow())
+        if is_new:
+            self.positions.update(told.positions)
+            self.moment = told.moment
+            self.run.status.records += told.counts.get("events", 0)
+            self.listener.hear(told, rows)
+
+    def finish(self, folder: Path, system: Shipped[Any]) -> list[Row]:
         states = self.session.read.format("statestore").options(operatorId=str(LAST), batchId=str(self.batch), stateVarName=STATE)
         values = states.load(str(folder)).select("key.bucket", "value.data")
         found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()

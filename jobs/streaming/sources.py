@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
-from jobs.streaming.chunks import COLUMNS, System, rows_of
+from jobs.streaming.chunks import COLUMNS, rows_of
 from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, advanced, between, records, units
 from jobs.streaming.shipped import Shipped
 from shiq.errors import UsageError
@@ -20,6 +21,8 @@ from streams.front.kafka import kafka_address
 from streams.front.record import Record
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+#: What makes the rows of chunks, as `rows_of` does.
+ChunkRows = Callable[..., Iterator[tuple[int, str, bytes]]]
 #: What one batch takes of a topic.
 _OFFSETS = 200_000
 
@@ -60,7 +63,7 @@ class PiecesReader(DataSourceStreamReader):
         yield (partition.value,)
 
 
-def _file_chunks(system: Shipped[System]) -> Batches:
+def _file_chunks(system: Shipped[Any], rows: ChunkRows) -> Batches:
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
@@ -71,27 +74,27 @@ def _file_chunks(system: Shipped[System]) -> Batches:
                     return [piece.unit.source, piece.unit.order, piece.low, number]
 
                 found = records(piece, own.limits.unit)
-                yield from _batches(rows_of(found, own, place, source=unit.name, position=(unit.key, piece.high)))
+                yield from _batches(rows(found, own, place, source=unit.name, position=(unit.key, piece.high)))
 
     return parse
 
 
-def _topic_chunks(system: Shipped[System], number: int, name: str) -> Batches:
+def _topic_chunks(system: Shipped[Any], rows: ChunkRows) -> Batches:
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            columns = {name: batch.column(name).to_pylist() for name in ("partition", "offset", "value")}
-            for partition in sorted(set(columns["partition"])):
+            columns = [batch.column(name).to_pylist() for name in ("number", "name", "partition", "offset", "value")]
+            for number, name, partition in sorted(set(zip(*columns[:3]))):
                 source = f"{name}/{partition}"
                 found = [
                     Record(source, offset, value or b"", problem="" if value else "an empty message")
-                    for its, offset, value in zip(*columns.values())
-                    if its == partition
+                    for *its, offset, value in zip(*columns)
+                    if its == [number, name, partition]
                 ]
 
-                def place(first: Record, _: int, partition: int = partition) -> list[Any]:
+                def place(first: Record, _: int, number: int = number, partition: int = partition) -> list[Any]:
                     return [number, first.line, partition]
 
-                yield from _batches(rows_of(found, system.value, place, source=source, is_topic=True))
+                yield from _batches(rows(found, system.value, place, source=source, is_topic=True))
 
     return parse
 
@@ -115,32 +118,37 @@ def is_kafka(targets: Sequence[str]) -> bool:
     return bool(topics)
 
 
-def chunks(
+def incoming(
     session: SparkSession,
     targets: Sequence[str],
-    system: Shipped[System],
     positions: dict[str, int],
     *,
     format: str = "auto",
     follow: bool = False,
     batch: int = BATCH_BYTES,
 ) -> DataFrame:
-    """The chunks of all that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once.
+    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages.
 
     Raises: UsageError, InputError.
     """
     if is_kafka(targets):
-        return reduce(DataFrame.unionAll, (_topic(session, n, target, system) for n, target in enumerate(targets)))
+        return reduce(DataFrame.unionAll, (_topic(session, number, target) for number, target in enumerate(targets)))
     units(targets, format, follow=follow)  # what is wrong with them is said here
     session.dataSource.register(Pieces)
     options = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
     reader = session.readStream.format(Pieces.name()).options(**options, format=format, follow="yes" if follow else "")
-    return reader.load().mapInArrow(_file_chunks(system), COLUMNS)
+    return reader.load()
 
 
-def _topic(session: SparkSession, number: int, target: str, system: Shipped[System]) -> DataFrame:
+def chunked(frame: DataFrame, targets: Sequence[str], system: Shipped[Any], rows: ChunkRows = rows_of) -> DataFrame:
+    """The chunks of what is `incoming`."""
+    parse = (_topic_chunks if is_kafka(targets) else _file_chunks)(system, rows)
+    return frame.mapInArrow(parse, COLUMNS)
+
+
+def _topic(session: SparkSession, number: int, target: str) -> DataFrame:
     broker, topic = kafka_address(target)
     options = {"kafka.bootstrap.servers": broker, "subscribe": topic, "startingOffsets": "earliest"}
     reader = session.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=str(_OFFSETS))
-    messages = reader.load().select("partition", "offset", "value")
-    return messages.mapInArrow(_topic_chunks(system, number, f"kafka://{broker}/{topic}"), COLUMNS)
+    named = (lit(number).alias("number"), lit(f"kafka://{broker}/{topic}").alias("name"))
+    return reader.load().select(*named, "partition", "offset", "value")

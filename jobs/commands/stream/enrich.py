@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import click
 
@@ -70,8 +71,8 @@ def enrich(
     from streams.enrichment.window import WindowedStream
     from streams.front.rejects import Rejects
 
-    if feed.engine == "spark":
-        raise UsageError("--engine spark is not there yet", "Leave it out.")
+    if feed.engine == "spark" and window is not None:
+        raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
     settings = {"policy": policy, "capacity": capacity, "static-types": str(static_types), "only": ", ".join(only)}
@@ -108,8 +109,14 @@ def enrich(
             if prefill and run.saved is None:
                 enricher.prefill()
             waiting.before = system.show
-            if window is None:
-                result: StreamEnrichment = run.drive(system, follow=feed.follow)
+            result: StreamEnrichment
+            if feed.engine == "spark":
+                from jobs.streaming.enrich import on_spark
+
+                how: dict[str, Any] = {"format": feed.format, "follow": feed.follow, "master": feed.master}
+                result = on_spark(run, system, feed.sources, **how)
+            elif window is None:
+                result = run.drive(system, follow=feed.follow)
             else:
                 arrivals = replace(feed.arrivals(run), rejects=rejects)
                 run.status.tell_rejects(rejects)

@@ -125,6 +125,12 @@ class Program:
                         found += [(subject, name, term) for name, term in pairs]
         return found
 
+    def with_joins(self) -> Program:
+        """The same, with what it joins with read already."""
+        for join in (value for m in self.maps for _, value in m.said if isinstance(value, Join) and value.conditions):
+            self.joined(join)
+        return self
+
     def _objects(self, value: TermMap | Join, row: Any) -> list[str]:
         if isinstance(value, TermMap):
             return self._terms(value, row)
