@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from abox_ops.entailment.snapshots import HornEntailer
 from shiq.datatypes.values import DataValue
 from shiq.functional.reader import parse_functional
 from shiq.model import Literal, Signature
@@ -21,7 +22,7 @@ from streams.enrichment.policies import capacity_of
 from streams.enrichment.positions import Key
 from streams.enrichment.realize import Realizer
 from streams.enrichment.regions import Regions
-from tests.tools.enrichment import Case, Event, case_of, differences
+from tests.tools.enrichment import Case, Event, case_of, differences, update_differences
 
 #: 2,000 are decided by python -m tests.tools.enrichment --seeds 0:2000
 SEEDS = int(os.environ.get("SHIQ_ENRICHMENT_SEEDS", "4"))
@@ -47,6 +48,15 @@ def test_so_they_are_by_hermit_beyond_what_we_decide() -> None:
         assert not found, found[0]
         met += counts
     assert met["undetermined"] <= sum(met.values()) / 100, met
+
+
+def test_entries_that_outlive_an_update_are_true() -> None:
+    met = Counter[str]()
+    for seed in (3, 8):
+        found, counts = update_differences(case_of(seed, outside=False, structures=2), "own", seed, static=seed == 8)
+        assert not found, found[0]
+        met += counts
+    assert met["kept"] and met["forgotten"], met
 
 
 def _case(axioms: str, *events: str, static: str = "") -> Case:
@@ -166,5 +176,10 @@ def test_an_entry_kept_past_an_update_is_seen(monkeypatch: pytest.MonkeyPatch, t
         return enricher.enrich(case.events[0].lines).types["urn:t#x"]
 
     assert types() == {"urn:t#B"}
+    with monkeypatch.context() as patch:
+        # Neighbours that were looked at are forgotten to be told.
+        around = HornEntailer._around
+        patch.setattr(HornEntailer, "_around", lambda *given: (around(*given) or frozenset()) - {"urn:t#s"})
+        assert types() == set()
     monkeypatch.setattr(Entries, "forget", lambda self, touched=None: None)
     assert types() == set()

@@ -90,7 +90,7 @@ class _Here:
 def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity: int | None) -> None:
     from jobs.streaming.enrich import OrderedRows, chunks_of, event_keys, reasoned
 
-    lines, draw = _records(tmp_path, 200, 1), random.Random(policy)
+    lines, draw = _records(tmp_path, 80, 1), random.Random(policy)
     source = tmp_path / "e.jsonl"
     source.write_text("\n".join(lines) + "\n")
     _, rows, _ = ran(tmp_path, source, None, tmp_path / "local", policy=policy, capacity=capacity)
@@ -99,12 +99,12 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
         stream = EnrichedStream(enricher, found.extend, Rejects())
         system, listener = _Here(event_keys(stream)), OrderedRows(stream)
         there, at = units([str(source)]), dict[str, int]()
-        while (then := advanced(there, at, draw.randint(1, 5_000))) != at:
+        while (then := advanced(there, at, draw.randint(1, 3_000))) != at:
             known = _Here(dict(enricher.entries))
 
             def here(unknown: Any) -> Any:
                 asked.extend(text for text, _ in unknown)
-                return list(reasoned(system, draw.sample(unknown, len(unknown))))  # type: ignore[arg-type] 
+                return list(reasoned(system, draw.sample(unknown, len(unknown))))  # type: ignore[arg-type]
 
             chunks = list[tuple[str, bytes]]()
             for number, piece in enumerate(between(there, at, then, 1_000)):

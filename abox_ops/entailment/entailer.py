@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
-from abox_ops.entailment.inside import InsideEntailer
+from abox_ops.entailment.inside import InsideEntailer, union_of
 from abox_ops.entailment.modules import AskedVocabulary
 from abox_ops.entailment.outside import OutsideEntailer
 from abox_ops.entailment.plain import PlainReading
-from abox_ops.entailment.premises import EventAssertions, Premises
+from abox_ops.entailment.premises import Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.result import Entailment, undetermined
 from abox_ops.entailment.snapshots import HornEntailer
-from abox_ops.entailment.uncached import is_consistent
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.reasoner.protocol import Answer
@@ -73,6 +72,14 @@ class Entailer:
             return self._inside.entailed(event, deadline)
         return self._outside.entailed(event, deadline)
 
+    def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
+        """Which individuals of B may be something else, or be linked otherwise, with ``assertions`` than without: what follows
+        of an event rests on them, or is the same. None: there is no telling."""
+        if self._inside is None:
+            return None
+        ways = [self._inside.changed(assertions)]
+        return union_of(ways if self._horn is None else [*ways, self._horn.changed(assertions)])
+
     def of_base(self, deadline: float | None = None) -> Entailment:
         """What (T, B) by itself entails of every individual of B: its verdict says whether anything can be asked at all."""
         premises = self.premises
@@ -83,7 +90,7 @@ class Entailer:
         """Whether (T, B) is."""
         if self._inside is not None and not self.premises.unread:
             return self._inside.is_consistent(deadline)
-        return is_consistent(self.premises, EventAssertions(), self.reasoners, deadline)
+        return self._outside.is_consistent(deadline)
 
     def close(self) -> None:
         """Lets the reasoners go; it may be called twice."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
@@ -19,13 +19,21 @@ from shiq.roles import Role
 from shiq.verdict import Verdict
 
 
+def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """All of them; None, which is anybody, where one is."""
+    known = [*parts]
+    return None if None in known else frozenset[str]().union(*filter(None, known))
+
+
 @dataclass(frozen=True)
 class Found:
-    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model."""
+    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model; ``touches``: see
+    `EventModules`."""
 
     types: dict[str, frozenset[str]]
     pairs: frozenset[RolePair]
     held: dict[str, frozenset[str]]
+    touches: frozenset[str] | None = None
 
 
 class InsideEntailer:
@@ -57,6 +65,7 @@ class InsideEntailer:
         self._texts: dict[int, frozenset[str]] = {}
         #: What (T, B) by itself entails of individuals that were met.
         self._before: dict[str, frozenset[str]] = {}
+        self._touched: dict[str, frozenset[str] | None] = {}
 
     def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
@@ -69,7 +78,7 @@ class InsideEntailer:
             found = self.found(event, event.individuals, names, deadline, alone=not self._static)
             types, pairs = found.types, found.pairs
             if not self._static:
-                return Entailment(Verdict.CONSISTENT, types, pairs)
+                return Entailment(Verdict.CONSISTENT, types, pairs, touches=found.touches)
             others = sorted(types.keys() - mentioned)
             known, pairs_before = self._of_base(others, names, mentioned, deadline)
         except Contradiction:
@@ -79,11 +88,28 @@ class InsideEntailer:
         own = {i: types[i] for i in event.individuals}
         more = {i: types[i] - known[i] for i in others if types[i] - known[i]}
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
-        return Entailment(Verdict.CONSISTENT, own, within, more, pairs - within - pairs_before)
+        touched = union_of([found.touches, *(self._touched[i] for i in others)])
+        return Entailment(Verdict.CONSISTENT, own, within, more, pairs - within - pairs_before, touches=touched)
+
+    def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
+        """Who may be something else, or be linked otherwise, with ``assertions`` than without; None: anybody."""
+        event = self._premises.event(assertions)
+        said = self._said(event)
+        if event.outside or event.unread or said is None:
+            return None
+        found = self._finder.of(said, event.individuals)
+        return None if found.changed is None else found.changed.union(event.individuals)
+
+    def _said(self, event: EventAssertions) -> EventAssertions | None:
+        """``event`` as the premises have it; None where loops may arise that no clause sees."""
+        if self._reading is None:
+            return event
+        said = self._reading.event(event.inside)
+        return None if said is None else EventAssertions(said)
 
     def takes(self, event: EventAssertions) -> bool:
         """Whether ``event`` is for this."""
-        return not event.outside and (self._reading is None or self._reading.event(event.inside) is not None)
+        return not event.outside and self._said(event) is not None
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is; asked again where that was not decided."""
@@ -102,6 +128,7 @@ class InsideEntailer:
             found = self.found(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
             pairs = found.pairs
             self._before.update((i, found.types[i]) for i in new)
+            self._touched.update((i, found.touches) for i in new)
         return self._before, pairs
 
     def found(
@@ -109,12 +136,10 @@ class InsideEntailer:
     ) -> Found:
         """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I. Raises:
         Contradiction, OpenQuestion."""
-        if self._reading is not None:
-            said = self._reading.event(event.inside)
-            if said is None:
-                raise OpenQuestion("loops may arise that no clause sees")
-            event = EventAssertions(said)
-        found = self._finder.of(event, individuals)
+        said = self._said(event)
+        if said is None:
+            raise OpenQuestion("loops may arise that no clause sees")
+        found = self._finder.of(said, individuals)
         if found.modules is None:
             raise Contradiction
         ids = found.clauses.atom_ids
@@ -140,7 +165,7 @@ class InsideEntailer:
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
                 pairs.update((self._roles[role], a, b) for a in at[number, first] for b in at[number, second])
-        return Found(types, frozenset(pairs), held)
+        return Found(types, frozenset(pairs), held, found.touches)
 
     def asked_names(self, event: EventAssertions) -> frozenset[str]:
         """The names that are asked about."""

@@ -14,6 +14,7 @@ from abox_ops.engine import Inquiry, NamedModule
 from abox_ops.entailment.premises import EventAssertions, Premises
 from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.named import distinct_answers
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
@@ -28,6 +29,11 @@ from simplify.vocabulary import entities
 #: Asserted of whom E mentions; its one member in B makes it a name that the clauses have.
 _MENTIONED = owl.Class(PREFIX + "entailment:mentioned")
 _NOBODY = PREFIX + "entailment:nobody"
+
+
+_OF_PAIRS = (owl.SameIndividual, owl.DifferentIndividuals)
+#: Answers that rest on more individuals are taken to rest on any.
+MOST_TOUCHED = 1_000
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,14 @@ class AskedVocabulary:
 @dataclass(frozen=True)
 class EventModules:
     """``clauses``, over which ``modules`` are asked; None where told literals alone contradict. ``nodes``: where individuals are,
-    those of E among them: (module, node)."""
+    those of E among them: (module, node). ``touches``: all whom the closure looked at, where it looks at nobody else in effect;
+    ``changed``: those of them who are in I, or are told more."""
 
     clauses: ClausalTBox
     modules: Sequence[NamedModule] | None
     nodes: dict[str, tuple[int, int]]
+    touches: frozenset[str] | None = None
+    changed: frozenset[str] | None = None
 
 
 class ModuleFinder:
@@ -130,7 +139,20 @@ class ModuleFinder:
             for node, members in enumerate(named.elements)
             for individual in members
         }
-        return EventModules(found.tbox, modules, nodes)
+        return EventModules(found.tbox, modules, nodes, *self._reach(found, inside))
+
+    def _reach(self, found: LocalAddSet, inside: Sequence[owl.Assertion]) -> tuple[frozenset[str] | None, frozenset[str] | None]:
+        """Counting and equality look at groups that E is far from, so that there is no telling."""
+        graph = found.found.graph
+        if not self._is_local or len(graph) > MOST_TOUCHED or any(isinstance(a, _OF_PAIRS) for a in inside):
+            return None, None
+        terms = found.whole.terms_of(graph.key)
+        return frozenset(terms), frozenset(term for term, is_active in zip(terms, found.found.labelled[graph.rep]) if is_active)
+
+    @cached_property
+    def _is_local(self) -> bool:
+        clauses = self.knowledge_base.index.simplified.clauses.clauses
+        return not (any(clause.at_most for clause in clauses) or any(isinstance(a, _OF_PAIRS) for a in self._premises.abox))
 
     def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
         """``assertions`` without those on properties that T and B do not have, where no negative one can deny them."""

@@ -13,14 +13,17 @@ from itertools import product
 from abox_ops.entailment.bounds import Contradiction, OpenQuestion
 from abox_ops.entailment.inside import Found, InsideEntailer
 from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.plain import PlainReading
 from abox_ops.entailment.premises import EventAssertions, Premises, class_text, denial, mentioned
 from abox_ops.entailment.reasoners import Reasoners, WholeQuestion
 from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
 from abox_ops.entailment.uncached import asked_classes
 from shiq import model as owl
+from shiq.reasoner.protocol import Answer
 from shiq.reasoner.structure import rewritten
 from shiq.signature import parts
 from shiq.verdict import Verdict
+from simplify.chains import is_readable
 from simplify.inclusion import PREFIX
 
 #: What is denied, or assumed, in one question.
@@ -42,6 +45,8 @@ class OutsideEntailer:
         self._premises, self._classes, self._roles, self._static = premises, classes, roles, static
         self._reasoners = reasoners
         self._asked = AskedVocabulary(classes, roles)
+        #: Classes that followed of somebody by the full reasoner alone, with what follows of them below.
+        self._expected: set[tuple[str, frozenset[str]]] = set()
 
     def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
@@ -64,6 +69,12 @@ class OutsideEntailer:
             Verdict.CONSISTENT, {i: found.types[i] for i in within}, pairs, more, found.pairs - pairs - before.pairs
         )
 
+    def is_consistent(self, deadline: float | None = None) -> Answer:
+        """Whether (T, B) is."""
+        if self._premises.unread:
+            return Answer(Verdict.UNDETERMINED, self._premises.unread[0])
+        return self._whole(EventAssertions(), asked_classes(self._premises, EventAssertions(), self._classes)).asked((), deadline)
+
     def _found(
         self, event: EventAssertions, individuals: Sequence[str], naming: EventAssertions, deadline: float | None
     ) -> Found:
@@ -71,19 +82,22 @@ class OutsideEntailer:
         classes = asked_classes(self._premises, naming, self._classes)
         low = self._below(event, individuals, deadline)
         whole = _Settling(self._whole(event, classes), deadline)
-        denied: dict[bool, dict[Denied, tuple[str, str]]] = {False: {}, True: {}}
-        types = {i: set(low.types.get(i, ())) for i in individuals}
+        below = {i: low.types.get(i, frozenset()) for i in individuals}
+        denied: tuple[dict[Denied, tuple[str, str]], ...] = ({}, {}, {})
+        types = {i: {*known} for i, known in below.items()}
         for i, c in product(individuals, classes):
             text = class_text(c)
             if text not in types[i]:
                 name = owl.Class(self._asked.names.get(c, text))
-                denied[text in low.held.get(i, ())][(denial(name, i),)] = i, text
-        # What one model denies is asked first.
-        for group in (denied[False], denied[True]):
-            for found in whole.entailed(tuple(group)):
-                i, text = group[found]
+                rank = 2 if (text, below[i]) in self._expected else text in low.held.get(i, ())
+                denied[rank][(denial(name, i),)] = i, text
+        # What one model denies is asked first, and together; what is expected to follow by itself, lest halving looks for it.
+        for group in (*map(tuple, denied[:2]), *((each,) for each in denied[2])):
+            for found in whole.entailed(group):
+                i, text = next(asked[found] for asked in denied if found in asked)
                 types[i].add(text)
-        if not any(denied.values()):
+                self._expected.add((text, below[i]))
+        if not any(denied):
             whole.require_consistent()
         return Found({i: frozenset(found) for i, found in types.items()}, self._pairs(low, individuals, whole), low.held)
 
@@ -107,31 +121,40 @@ class OutsideEntailer:
 
     def _below(self, event: EventAssertions, individuals: Sequence[str], deadline: float | None) -> Found:
         """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole then."""
-        premises, entailer = self._lower
         said = _named_nominals((*event.inside, *event.outside))
-        inside = premises.event((*said, *_nominal_facts((*event.inside, *event.outside))))
-        base = entailer.is_consistent(deadline)
-        if base.verdict is Verdict.INCONSISTENT:
-            raise Contradiction
-        below = EventAssertions(inside.inside)
-        try:
-            if base.verdict is Verdict.UNDETERMINED:
-                return Found({}, frozenset(), {})
-            return entailer.found(below, individuals, entailer.asked_names(below), deadline, alone=True)
-        except OpenQuestion:
-            return Found({}, frozenset(), {})
+        for premises, entailer in self._lower:
+            inside = premises.event((*said, *_nominal_facts((*event.inside, *event.outside))))
+            below = EventAssertions(inside.inside)
+            if not entailer.takes(below):
+                continue
+            base = entailer.is_consistent(deadline)
+            if base.verdict is Verdict.INCONSISTENT:
+                raise Contradiction
+            try:
+                if base.verdict is Verdict.CONSISTENT:
+                    return entailer.found(below, individuals, entailer.asked_names(below), deadline, alone=True)
+            except OpenQuestion:
+                continue
+        return Found({}, frozenset(), {})
 
     @cached_property
-    def _lower(self) -> tuple[Premises, InsideEntailer]:
+    def _lower(self) -> list[tuple[Premises, InsideEntailer]]:
+        """What is below: with chains and loops as clauses, where these can be read so; and without."""
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
         axioms = [rewritten(axiom, _name_of) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
         split = Premises.of(axioms, said)
-        premises = Premises(split.tbox, split.abox)
+        without = Premises(split.tbox, split.abox)
+        readable = Premises.of(filter(is_readable, axioms), without.abox)
+        reading = PlainReading.of(readable, self._asked) if readable.axioms else None
+        found = [] if reading is None else [self._entailer(readable, reading)]
+        return [*found, self._entailer(without)]
+
+    def _entailer(self, premises: Premises, reading: PlainReading | None = None) -> tuple[Premises, InsideEntailer]:
         # A class that the part cannot say is for the full reasoner alone.
         classes = None if self._classes is None else tuple(c for c in self._classes if premises.says(c))
-        entailer = InsideEntailer(premises, classes, self._roles, static=False, reasoners=self._reasoners)
-        return premises, entailer
+        how = {"static": False, "reasoners": self._reasoners}
+        return premises, InsideEntailer(premises, classes, self._roles, **how, reading=reading)  # type: ignore[arg-type]
 
 
 class _Settling:

@@ -15,7 +15,7 @@ from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError, UsageError
 from shiq.reasoner import create
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.kept import kept_text
+from shiq.reasoner.kept import CommonOntology
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.reasoner.proxied import OpaqueData
 from shiq.reasoner.sending import OntologyText, Unsendable
@@ -37,6 +37,8 @@ class Reasoners:
     asked: int = 0
     _modules: Reasoner | None = field(default=None, repr=False)
     _hermit: HermitReasoner | None = field(default=None, repr=False)
+    #: Of all whole questions: (T, B), as far as no event changes how it is written.
+    common: CommonOntology = field(default_factory=CommonOntology, repr=False)
 
     def decide(self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None) -> list[Answer]:
         """One answer for each module; ``deadline``: see `left`."""
@@ -122,11 +124,11 @@ class WholeQuestion:
         return frozenset(self._assertions)
 
     @cached_property
-    def _kept(self) -> OntologyText | None:
+    def _kept(self) -> tuple[OntologyText, ...] | None:
         """What is sent once; None where each question takes more than one."""
         try:
             put = question(self._axioms, self._assertions)
-            return None if put.weaker is not None else kept_text(put.axioms, put.assertions)
+            return None if put.weaker is not None else self._reasoners.common.texts(put.axioms, put.assertions)
         except (Irregular, UsageError, OpaqueData, Unsendable):
             return None
 

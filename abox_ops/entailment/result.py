@@ -21,7 +21,7 @@ class Entailment:
     ``types``: of each individual of E, which of the classes that were asked about it belongs to, maybe none. ``pairs``: of the
     roles asked about, between individuals of E. ``static_types``, ``static_pairs``, where they were asked for: the same of the
     individuals that E does not mention (of pairs: with such an end), less what (T, B) by itself entails; only those with any.
-    ``reason``: why the verdict is UNDETERMINED.
+    ``reason``: why the verdict is UNDETERMINED. ``touches``: the individuals whose change alone can change this; None: any.
     """
 
     verdict: Verdict
@@ -30,6 +30,7 @@ class Entailment:
     static_types: Types = field(default_factory=dict)
     static_pairs: frozenset[RolePair] = frozenset()
     reason: str = ""
+    touches: frozenset[str] | None = field(default=None, compare=False)
 
 
 def undetermined(reason: str) -> Entailment:

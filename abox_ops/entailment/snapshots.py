@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from abox_ops.entailment.horn import HornLabels, LabelClash, LabelledGraph, LabelOpen, is_horn
-from abox_ops.entailment.modules import AskedVocabulary
+from abox_ops.entailment.modules import MOST_TOUCHED, AskedVocabulary
 from abox_ops.entailment.paths import RoleGraph
 from abox_ops.entailment.premises import Premises, class_text, is_own
 from abox_ops.entailment.result import INCONSISTENT, Entailment, undetermined
@@ -66,13 +66,8 @@ class HornEntailer:
         """What (T, B ∪ ``assertions``) entails; None where these are not plain."""
         if not self._is_consistent:
             return INCONSISTENT
-        individuals = Individuals(self._individuals)
-        graph = LabelledGraph(self._labels, self._graph)
-        roles = RoleGraph(self._labels.tbox.roles, self._asked.roles, self._roles)
-        loose: dict[int, frozenset[str]] = {}
         try:
-            self._read(assertions, individuals, graph, roles, loose)
-            graph.saturate()
+            individuals, graph, roles, loose = self._saturated(assertions)
         except NotPlain:
             return None
         except LabelClash:
@@ -80,12 +75,13 @@ class HornEntailer:
         except LabelOpen as reason:
             return undetermined(str(reason))
         mentioned = individuals.met
+        touches = self._around(graph, individuals)
         types = {i: self._types(graph.label_of(x), x, loose) for i, x in mentioned.items()}
         within, beyond = roles.pairs(set(mentioned.values()), static=static)
         named = individuals.name
         pairs = frozenset((role, named(a), named(b)) for role, a, b in within)
         if not static:
-            return Entailment(Verdict.CONSISTENT, types, pairs)
+            return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches)
         grown = [x for x in graph.label if x < individuals.first and named(x) not in mentioned]
         more = {named(x): self._types(graph.label_of(x), x, {}) - self._types(self._graph.label_of(x), x, {}) for x in grown}
         return Entailment(
@@ -94,7 +90,37 @@ class HornEntailer:
             pairs,
             {i: classes for i, classes in more.items() if classes},
             frozenset((role, named(a), named(b)) for role, a, b in beyond),
+            touches=touches,
         )
+
+    def changed(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
+        """Who is something else, or is linked otherwise, with ``assertions`` than without; None: anybody."""
+        try:
+            individuals, graph, _, _ = self._saturated(assertions)
+        except (NotPlain, LabelClash, LabelOpen):
+            return None
+        grown = (x for x, label in graph.label.items() if x < individuals.first and label != self._graph.label_of(x))
+        return frozenset(individuals.met).union(map(individuals.name, grown))
+
+    def _saturated(
+        self, assertions: Iterable[owl.Assertion]
+    ) -> tuple[Individuals, LabelledGraph, RoleGraph, dict[int, frozenset[str]]]:
+        """(T, B) with ``assertions``. Raises: NotPlain, LabelClash, LabelOpen."""
+        individuals = Individuals(self._individuals)
+        graph = LabelledGraph(self._labels, self._graph)
+        roles = RoleGraph(self._labels.tbox.roles, self._asked.roles, self._roles)
+        loose: dict[int, frozenset[str]] = {}
+        self._read(assertions, individuals, graph, roles, loose)
+        graph.saturate()
+        return individuals, graph, roles, loose
+
+    def _around(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str] | None:
+        """Whom labels were read of: those of ``graph``, and their neighbours; None where they are too many, or pairs count."""
+        mine = {*graph.label, *individuals.met.values()}
+        edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
+        if len(edges) > MOST_TOUCHED or self._asked.roles:
+            return None
+        return frozenset(individuals.name(x) for x in mine.union(*(edge[1:] for edge in edges)))
 
     def _types(self, label: int, x: int, loose: dict[int, frozenset[str]]) -> frozenset[str]:
         found = self._texts.get(label)

@@ -168,10 +168,10 @@ class HermitReasoner:
             return self._undetermined(obstacle)
         return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
 
-    def consistent_beside(self, kept: OntologyText, more: Sequence[Assertion], timeout: float | None = None) -> Answer:
-        """Whether ``kept``, which is parsed once, is consistent with ``more``, in which there is no data."""
+    def consistent_beside(self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None) -> Answer:
+        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there is no data."""
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
-        return self._ask((kept,), document(sendable((), more)[1]), budget)
+        return self._ask(kept, document(sendable((), more)[1]), budget)
 
     def _normal(
         self, theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], timeout: float | None

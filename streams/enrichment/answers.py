@@ -76,4 +76,4 @@ def entry_of(found: Entailment, keyed: Keyed) -> Entry:
             named[one if keyed.key is not None else shown(one)] = types
         else:
             at[place] = types
-    return Entry(found.verdict, tuple(at), named, dict(found.static_types))
+    return Entry(found.verdict, tuple(at), named, dict(found.static_types), found.touches)

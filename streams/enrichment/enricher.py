@@ -134,19 +134,21 @@ class Enricher:
         return self._decided(asked, self.reader).verdict
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
-        """Changes B, deletions first. What was decided under the old B is not kept. Raises: InputError where the new B and T
-        contradict each other; the old B stays then."""
-        knowledge = self.knowledge.updated(insertions, deletions)
+        """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by it, and what is being decided
+        is not kept. Raises: InputError where the new B and T contradict each other; the old B stays then."""
         before = self.knowledge
-        self.realizer.renew(knowledge)
+        middle = before if deletions is None else before.updated(None, deletions)
+        after = middle if insertions is None else middle.updated(insertions, None)
         try:
+            changed = self.realizer.go_over(before, middle, after)
             self.realizer.refuse_contradiction()
         except BaseException:
             self.realizer.renew(before)
             raise
         with self._lock:
-            self.reader = EventReader(knowledge, self.program)
-            self.entries.forget()
+            self.reader = EventReader(after, self.program)
+            # Of expressions and negative assertions keys have what they may see.
+            self.entries.forget(changed if before.complex == after.complex else None)
             if self.file is not None:
                 self.file.begin_anew(self.realizer.made_by)
 

@@ -28,6 +28,7 @@ def open_enricher(
     *,
     policy: str = "lru",
     capacity: int | str | None = 100_000,
+    most_bytes: int | None = None,
     mapping: str | Path | None = None,
     stream: str | None = None,
     entries: str | Path | None = None,
@@ -40,13 +41,14 @@ def open_enricher(
 ) -> Enricher:
     """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be enriched.
 
-    ``policy``: which entry goes where ``capacity`` (None: no bound) are kept; ``entries``: a file of them, which the next one
-    over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not mention, too.
-    ``mapping``: RML for raw records, of whose sources ``stream`` is the stream's, and the others are read once, into B.
+    ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound); ``entries``: a file of them,
+    which the next run over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not
+    mention, too. ``mapping``: RML for raw records, of whose sources ``stream`` is the stream's, and the others are read once,
+    into B.
     ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T
     and B contradict each other, UsageError.
     """
-    kept = Entries(capacity_of(capacity), policy_named(policy))
+    kept = Entries(capacity_of(capacity), policy_named(policy), most_bytes)
     knowledge = knowledge_of(tbox, static, allow, catalog)
     program = None
     if mapping is not None:

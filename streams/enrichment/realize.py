@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from abox_ops.entailment import Entailer, Entailment, Premises
+from abox_ops.entailment import Entailer, Entailment, Premises, union_of
 from abox_ops.entailment.reasoners import Reasoners
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
@@ -54,6 +54,19 @@ class Realizer:
         """Goes on with another B."""
         self.knowledge = knowledge
         self._open()
+
+    def go_over(self, before: Knowledge, middle: Knowledge, after: Knowledge) -> frozenset[str] | None:
+        """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who changes between them: entries that
+        rest on nobody else stay true (THEORY, "Entailment"). None: anybody may."""
+        changed: list[frozenset[str] | None] = []
+        for larger in (before, after):
+            held = {*middle.static}
+            if more := [assertion for assertion in larger.static if assertion not in held]:
+                if self.knowledge is not middle:
+                    self.renew(middle)
+                changed.append(self._entailer.changed(more))
+        self.renew(after)
+        return union_of(changed)
 
     def refuse_contradiction(self) -> None:
         """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""

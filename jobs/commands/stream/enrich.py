@@ -22,6 +22,7 @@ from streams.enrichment.policies import POLICIES
 @store_option
 @click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
 @click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="How many entries are kept; 0: none.")
+@click.option("--most-bytes", type=click.IntRange(min=0), metavar="N", help="How many bytes of them; no bound unless given.")
 @click.option("--mapping", metavar="FILE", help="RML: each line of the source is a raw JSON record (CSV: a row).")
 @click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
 @click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
@@ -42,6 +43,7 @@ def enrich(
     store: str | None,
     policy: str,
     capacity: str,
+    most_bytes: int | None,
     mapping: str | None,
     stream: str | None,
     entries: str | None,
@@ -75,7 +77,13 @@ def enrich(
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
-    settings = {"policy": policy, "capacity": capacity, "static-types": str(static_types), "only": ", ".join(only)}
+    settings = {
+        "policy": policy,
+        "capacity": capacity,
+        "most-bytes": str(most_bytes),
+        "static-types": str(static_types),
+        "only": ", ".join(only),
+    }
     if prefill and mapping is None:
         raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
     settings |= {"prefill": str(prefill), "window": str(window), "slide": str(slide), "mapping": str(mapping)}
@@ -86,6 +94,7 @@ def enrich(
             given,
             policy=policy,
             capacity=capacity,
+            most_bytes=most_bytes,
             mapping=mapping,
             stream=stream,
             entries=entries,
