@@ -145,8 +145,9 @@ class OutsideEntailer:
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
         split = Premises.of(axioms, said)
         without = Premises(split.tbox, split.abox)
-        readable = Premises.of(filter(is_readable, axioms), without.abox)
-        reading = PlainReading.of(readable, self._asked) if readable.axioms else None
+        complex = frozenset(without.abox.complex)
+        readable = Premises.of(filter(is_readable, axioms), (a for a in without.abox if a not in complex))
+        reading = PlainReading.of(readable, self._asked, is_below=True) if readable.axioms else None
         found = [] if reading is None else [self._entailer(readable, reading)]
         return [*found, self._entailer(without)]
 

@@ -18,15 +18,17 @@ from simplify.loops import loop_class
 
 @dataclass(frozen=True, eq=False)
 class PlainReading:
-    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how."""
+    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how. ``is_below``: what follows of it
+    follows, and there may be more."""
 
     premises: Premises
     tbox: PlainTBox
     has_pairs: bool
     has_same: bool
+    is_below: bool = False
 
     @classmethod
-    def of(cls, premises: Premises, asked: AskedVocabulary) -> PlainReading | None:
+    def of(cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False) -> PlainReading | None:
         """None where something else is beyond SHIQ(D), or chains and loops cannot be read as clauses."""
         axioms = (*premises.all_axioms, *asked.axioms)
         if premises.unread or premises.assertions or premises.abox.complex or not all(map(is_readable, axioms)):
@@ -37,7 +39,9 @@ class PlainReading:
             return None
         said = tuple(premises.abox)
         loops, has_pairs = _loops(tbox, said)
-        found = cls(Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])), tbox, has_pairs, bool(premises.abox.same))
+        found = cls(
+            Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])), tbox, has_pairs, bool(premises.abox.same), is_below
+        )
         return found if found._are_loops_told(has_pairs, found.has_same) else None
 
     def event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
@@ -58,7 +62,7 @@ class PlainReading:
 
     def _are_loops_told(self, has_pairs: bool, has_same: bool) -> bool:
         """Whether no pair of two individuals can turn out to be a loop that matters."""
-        return not (has_pairs and (has_same or self.tbox.has_bounds))
+        return self.is_below or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
 def _loops(tbox: PlainTBox, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], bool]:

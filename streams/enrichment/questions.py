@@ -37,7 +37,8 @@ class EventReader:
 
     def question(self, event: Any) -> Question | Enriched:
         """Of N-Triples lines, an `ABox`, an rdflib Graph; with a mapping of a raw record, a dict."""
-        if self.direct is not None and isinstance(event, Mapping):
+        # A dict at first sight: the general question costs as much as a look-up.
+        if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
             return self._of_record(event, self.direct)
         lines = event if type(event) is list else lines_of(event)
         try:

@@ -65,8 +65,7 @@ class RecordReader:
 
     def _raw(self, data: bytes) -> dict[str, Any]:
         try:
-            text = data.decode("utf-8-sig")
-            found: Any = parse_record(text) if self.head is None else next(csv.reader([text], strict=True))
+            found: Any = parse_record(data) if self.head is None else next(csv.reader([data.decode("utf-8-sig")], strict=True))
         except (ValueError, RecursionError, csv.Error) as error:
             raise EventError(f"no record: {error}") from None
         if self.head is None:

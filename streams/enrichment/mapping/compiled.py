@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sqlite3
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -34,7 +35,16 @@ class Number(str):
 
 def parse_record(text: str | bytes) -> Any:
     """A raw record of JSON; numbers by their text. Raises: ValueError."""
-    return _JSON.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    if not isinstance(text, str):
+        text = text.removeprefix(BOM_UTF8).decode()
+    try:
+        found, end = _JSON.scan_once(text, 0)
+        if end == len(text):
+            return found
+    except StopIteration:
+        pass
+    # With blanks around it, or wrong: whoever reads all of it says how.
+    return _JSON.decode(text)
 
 
 def _no_number(text: str) -> None:
