@@ -113,6 +113,8 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
                 chunks += [(place, data) for _, place, data in made]
             draw.shuffle(chunks)
             at = {**at, **listener.hear(chunks, known.value, here)}
+            # A checkpoint takes the lengths of outputs from here.
+            assert len(found) == enricher.counts.events
             if draw.random() < 0.3:
                 listener.restore(listener.state())
         stream.finish()

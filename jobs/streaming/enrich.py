@@ -185,7 +185,6 @@ class OrderedRows:
     lines: dict[str, int] = field(default_factory=dict)
 
     def state(self) -> bytes:
-        self.stream.flush()
         return json.dumps({"stream": json.loads(self.stream.state()), "lines": self.lines}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -207,6 +206,7 @@ class OrderedRows:
             entries[text] = (key := key_of(text)), known[key]
         for table, told in tables:
             self._take(table, told, entries)
+        self.stream.flush()
         seconds["writing"] += perf_counter() - decided
         return dict(told["position"] for _, told in tables if told["position"] is not None)
 
