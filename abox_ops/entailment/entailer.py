@@ -35,21 +35,19 @@ class Entailer:
         reasoners: Reasoners | None = None,
     ) -> None:
         self.premises = premises
-        self.classes = None if classes is None else tuple(dict.fromkeys(classes))
-        self.roles = tuple(dict.fromkeys(roles))
-        self.static = static
+        self.asked = AskedVocabulary(
+            None if classes is None else tuple(dict.fromkeys(classes)), tuple(dict.fromkeys(roles)), static
+        )
         self.reasoners = reasoners or Reasoners()
         self._horn: HornEntailer | None = None
         #: For what clauses can say; else there is none.
         self._inside: InsideEntailer | None = None
-        if premises.is_inside and all(map(premises.says, self.classes or ())):
-            self._inside = InsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
-            self._horn = HornEntailer.of(premises, AskedVocabulary(self.classes, self.roles))
-        elif (reading := PlainReading.of(premises, AskedVocabulary(self.classes, self.roles))) is not None:
-            self._inside = InsideEntailer(
-                premises, self.classes, self.roles, static=static, reasoners=self.reasoners, reading=reading
-            )
-        self._outside = OutsideEntailer(premises, self.classes, self.roles, static=static, reasoners=self.reasoners)
+        if premises.is_inside and all(map(premises.says, self.asked.classes or ())):
+            self._inside = InsideEntailer(premises, self.asked, self.reasoners)
+            self._horn = HornEntailer.of(premises, self.asked)
+        elif (reading := PlainReading.of(premises, self.asked)) is not None:
+            self._inside = InsideEntailer(premises, self.asked, self.reasoners, reading)
+        self._outside = OutsideEntailer(premises, self.asked, self.reasoners)
 
     def __enter__(self) -> Entailer:
         return self
@@ -61,7 +59,7 @@ class Entailer:
         """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
         if self._horn is not None:
             given = list(assertions)
-            found = self._horn.entailed(given, static=self.static)
+            found = self._horn.entailed(given, static=self.asked.static)
             if found is not None:
                 return found
             assertions = given
@@ -84,7 +82,9 @@ class Entailer:
         """What (T, B) by itself entails of every individual of B: its verdict says whether anything can be asked at all."""
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)
-        return Entailer(alone, self.classes, self.roles, reasoners=self.reasoners).entailed(premises.all_assertions, deadline)
+        return Entailer(alone, self.asked.classes, self.asked.roles, reasoners=self.reasoners).entailed(
+            premises.all_assertions, deadline
+        )
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""

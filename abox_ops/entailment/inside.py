@@ -40,27 +40,12 @@ class InsideEntailer:
     """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a ``reading`` as such."""
 
     def __init__(
-        self,
-        premises: Premises,
-        classes: tuple[owl.ClassExpression, ...] | None,
-        roles: tuple[str, ...],
-        *,
-        static: bool,
-        reasoners: Reasoners,
-        reading: PlainReading | None = None,
+        self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners, reading: PlainReading | None = None
     ) -> None:
-        self._premises = premises
-        self._static = static
-        self._reading = reading
-        self._asked = AskedVocabulary(classes, roles)
-        if reading is None:
-            self._finder = ModuleFinder(premises, self._asked)
-        else:
-            self._finder = ModuleFinder(reading.premises, AskedVocabulary((), ()))
+        self._premises, self._asked, self._reasoners, self._reading = premises, asked, reasoners, reading
+        self._finder = ModuleFinder(premises, asked) if reading is None else ModuleFinder(reading.premises, AskedVocabulary())
         self._questions = ModuleQuestions(reasoners)
-        self._reasoners = reasoners
         self._base: Answer | None = None
-        self._roles = roles
         self._clauses: ClausalTBox | None = None
         self._texts: dict[int, frozenset[str]] = {}
         #: What (T, B) by itself entails of individuals that were met.
@@ -75,9 +60,9 @@ class InsideEntailer:
         try:
             names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
-            found = self.found(event, event.individuals, names, deadline, alone=not self._static)
+            found = self.found(event, event.individuals, names, deadline, alone=not self._asked.static)
             types, pairs = found.types, found.pairs
-            if not self._static:
+            if not self._asked.static:
                 return Entailment(Verdict.CONSISTENT, types, pairs, touches=found.touches)
             others = sorted(types.keys() - mentioned)
             known, pairs_before = self._of_base(others, names, mentioned, deadline)
@@ -122,7 +107,7 @@ class InsideEntailer:
     ) -> tuple[Types, frozenset[RolePair]]:
         """What (T, B) entails of ``individuals`` of B; the pairs are between them and those ``mentioned`` too."""
         new = [i for i in individuals if i not in self._before]
-        asked = sorted({*individuals, *mentioned}) if self._roles else new
+        asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
         pairs: frozenset[RolePair] = frozenset()
         if asked:
             found = self.found(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
@@ -148,7 +133,7 @@ class InsideEntailer:
         at: dict[tuple[int, int], list[str]] = {}
         for individual, place in places.items():
             at.setdefault(place, []).append(individual)
-        ends = [(Role(iri), self._asked.ends(iri)) for iri in self._roles]
+        ends = [(Role(iri), self._asked.ends(iri)) for iri in self._asked.roles]
         box, is_seen = found.clauses.roles, self._reading is None
         roles = [AskedRole(r, box.is_simple(r), is_seen, (ids[a], ids[b])) for r, (a, b) in ends]
         types: dict[str, frozenset[str]] = {}
@@ -164,7 +149,7 @@ class InsideEntailer:
                 model = self._called(found.clauses, answer.held[node])
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
-                pairs.update((self._roles[role], a, b) for a in at[number, first] for b in at[number, second])
+                pairs.update((self._asked.roles[role], a, b) for a in at[number, first] for b in at[number, second])
         return Found(types, frozenset(pairs), held, found.touches)
 
     def asked_names(self, event: EventAssertions) -> frozenset[str]:

@@ -39,10 +39,11 @@ MOST_TOUCHED = 1_000
 @dataclass(frozen=True)
 class AskedVocabulary:
     """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class that is not named, with R(a,b)
-    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R."""
+    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R. ``static``: of individuals that E does not mention, too."""
 
-    classes: tuple[owl.ClassExpression, ...] | None
-    roles: tuple[str, ...]
+    classes: tuple[owl.ClassExpression, ...] | None = ()
+    roles: tuple[str, ...] = ()
+    static: bool = False
 
     @cached_property
     def names(self) -> dict[owl.ClassExpression, str]:

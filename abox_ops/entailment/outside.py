@@ -33,18 +33,8 @@ Denied = tuple[owl.ClassAssertion, ...]
 class OutsideEntailer:
     """See `abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
 
-    def __init__(
-        self,
-        premises: Premises,
-        classes: tuple[owl.ClassExpression, ...] | None,
-        roles: tuple[str, ...],
-        *,
-        static: bool,
-        reasoners: Reasoners,
-    ) -> None:
-        self._premises, self._classes, self._roles, self._static = premises, classes, roles, static
-        self._reasoners = reasoners
-        self._asked = AskedVocabulary(classes, roles)
+    def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
+        self._premises, self._asked, self._reasoners = premises, asked, reasoners
         #: Classes that followed of somebody by the full reasoner alone, with what follows of them below.
         self._expected: set[tuple[str, frozenset[str]]] = set()
 
@@ -52,7 +42,7 @@ class OutsideEntailer:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
         within = event.individuals
         try:
-            if not self._static:
+            if not self._asked.static:
                 found = self._found(event, within, event, deadline)
                 return Entailment(Verdict.CONSISTENT, found.types, found.pairs)
             everyone = tuple(sorted({*within, *mentioned(self._premises.all_assertions)}))
@@ -73,13 +63,15 @@ class OutsideEntailer:
         """Whether (T, B) is."""
         if self._premises.unread:
             return Answer(Verdict.UNDETERMINED, self._premises.unread[0])
-        return self._whole(EventAssertions(), asked_classes(self._premises, EventAssertions(), self._classes)).asked((), deadline)
+        return self._whole(EventAssertions(), asked_classes(self._premises, EventAssertions(), self._asked.classes)).asked(
+            (), deadline
+        )
 
     def _found(
         self, event: EventAssertions, individuals: Sequence[str], naming: EventAssertions, deadline: float | None
     ) -> Found:
         """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
-        classes = asked_classes(self._premises, naming, self._classes)
+        classes = asked_classes(self._premises, naming, self._asked.classes)
         low = self._below(event, individuals, deadline)
         whole = _Settling(self._whole(event, classes), deadline)
         below = {i: low.types.get(i, frozenset()) for i in individuals}
@@ -103,7 +95,7 @@ class OutsideEntailer:
 
     def _pairs(self, low: Found, individuals: Sequence[str], whole: _Settling) -> frozenset[RolePair]:
         found = set(low.pairs)
-        for role in self._roles:
+        for role in self._asked.roles:
             start, end = map(owl.Class, self._asked.ends(role))
             for a, b in product(individuals, individuals):
                 ends = owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)
@@ -153,9 +145,9 @@ class OutsideEntailer:
 
     def _entailer(self, premises: Premises, reading: PlainReading | None = None) -> tuple[Premises, InsideEntailer]:
         # A class that the part cannot say is for the full reasoner alone.
-        classes = None if self._classes is None else tuple(c for c in self._classes if premises.says(c))
-        how = {"static": False, "reasoners": self._reasoners}
-        return premises, InsideEntailer(premises, classes, self._roles, **how, reading=reading)  # type: ignore[arg-type]
+        classes = self._asked.classes
+        said = None if classes is None else tuple(c for c in classes if premises.says(c))
+        return premises, InsideEntailer(premises, AskedVocabulary(said, self._asked.roles), self._reasoners, reading)
 
 
 class _Settling:

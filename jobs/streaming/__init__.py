@@ -13,5 +13,6 @@ and `step` takes, bucket by bucket, what came, with the bytes that it returned t
 
 `Query(session, targets, system, listener, run).drive()` runs it: on the driver ``listener`` hears the rows and rejects of each
 batch, and writes them to the outputs of ``run`` (`streams.front.run.started`), which are one file each. `consistency` is the
-first face, `rules` another. What comes out does not depend on batches, tasks or restarts, as long as `step` does not.
+first face, `rules` another. What comes out does not depend on batches, tasks or restarts, as long as `step` does not. `enrich`
+needs no order and no buckets: its batches are `query.Batches`, as those of `Query` are.
 """
