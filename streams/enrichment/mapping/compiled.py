@@ -38,7 +38,7 @@ def parse_record(text: str | bytes) -> Any:
     if not isinstance(text, str):
         text = text.removeprefix(BOM_UTF8).decode()
     try:
-        found, end = _JSON.scan_once(text, 0)
+        found, end = _SCAN(text, 0)
         if end == len(text):
             return found
     except StopIteration:
@@ -52,6 +52,7 @@ def _no_number(text: str) -> None:
 
 
 _JSON: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_number)
+_SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
 
 
 def shown(path: Path_) -> str:
