@@ -12,7 +12,7 @@ and `step` takes, bucket by bucket, what came, with the bytes that it returned t
     query       all of it as one query; a batch's rows, rejects and checkpoint in one step, each once; the last rows at the end
 
 `Query(session, targets, system, listener, run).drive()` runs it: on the driver ``listener`` hears the rows and rejects of each
-batch, and writes them to the outputs of ``run`` (`streams.front.run.started`), which are one file each. `consistency` is the
-first face, `rules` another. What comes out does not depend on batches, tasks or restarts, as long as `step` does not. `enrich`
+batch, and writes them to the outputs of ``run`` (`streams.front.run.started`), which are one file each. `consistency`, `rules`
+and `discovery` are faces. What comes out does not depend on batches, tasks or restarts, as long as `step` does not. `enrich`
 needs no order and no buckets: its batches are `query.Batches`, as those of `Query` are.
 """

@@ -11,18 +11,21 @@ from streams.discovery.snapshots import Snapshots
 
 #: Whether T ∪ A and a snapshot are consistent with some atoms more; raises Undecided.
 Consistent = Callable[[Sequence[Atom]], bool]
+#: Who is in a rule's body in a snapshot, and not in its head, by text.
+Lacking = Callable[[Rule], Iterable[str]]
+
+
+def lacking(facts: Facts) -> Lacking:
+    """By what a snapshot entails, binding by binding."""
+    return lambda rule: sorted({binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head))
 
 
 def refuted_in(
-    rules: Sequence[Rule], snapshots: Snapshots, facts_of: Callable[[int], Facts], window: Iterable[int]
+    rules: Sequence[Rule], snapshots: Snapshots, lacking_in: Callable[[int], Lacking], window: Iterable[int]
 ) -> list[int | None]:
-    """How many snapshots of a window refute each of ``rules``; ``facts_of``: what a consistent one entails. What is undecided is
-    named among the leftovers."""
+    """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent one. What is undecided is named
+    among the leftovers."""
     knowledge = snapshots.knowledge
-
-    def members(index: int) -> Callable[[Rule], Iterable[str]]:
-        facts = facts_of(index)
-        return lambda rule: sorted({binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head))
 
     def consistent(index: int) -> Consistent:
         told = snapshots.told.get(index, ())
@@ -37,10 +40,10 @@ def refuted_in(
 
         return ask
 
-    return refuted(rules, ((members(index), consistent(index)) for index in snapshots.consistent(window)))
+    return refuted(rules, ((lacking_in(index), consistent(index)) for index in snapshots.consistent(window)))
 
 
-def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Callable[[Rule], Iterable[str]], Consistent]]) -> list[int | None]:
+def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Lacking, Consistent]]) -> list[int | None]:
     """How many snapshots refute each of ``rules``: have an individual of the body for which the head is impossible. Each snapshot
     comes with who is in a rule's body there, and not in its head. None: for some snapshot that is undecided.
 

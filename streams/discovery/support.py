@@ -26,6 +26,7 @@ class Support:
         self._branches: dict[tuple[str, bool, Tree], Extension] = {}
         self._edges: dict[tuple[str, bool], Edges] = {}
         self._below: dict[Tree, Extension] = {}
+        self._lacking: dict[tuple[Tree, str], Extension] = {}
 
     def body(self, tree: Tree) -> Extension:
         """Of a body with at least one atom."""
@@ -75,6 +76,17 @@ class Support:
         """The bindings of a body in the snapshot of ``bit`` (of the one word that is looked at), in order of the texts of ?x0,
         ?x1, …; there is no dead end, since each variable takes only what its own subtree holds of."""
         yield from self._bound([(tree, self._members(self.body(tree), bit))], bit, {})
+
+    def lacking(self, tree: Tree, name: str, bit: np.uint64) -> list[str]:
+        """Who a body holds of in the snapshot of ``bit`` (of the one word that is looked at), without belonging to a class."""
+        found = self._lacking.get((tree, name))
+        if found is None:
+            body, own = self.body(tree), self.name(name)
+            hit, place = _found(body.rows, own.rows)
+            bits = body.bits.copy()
+            bits[hit] &= ~own.bits[place]
+            found = self._lacking[tree, name] = present(body.rows, bits)
+        return [self.columns.individuals[number] for number in self._members(found, bit)]
 
     def _members(self, extension: Extension, bit: np.uint64) -> list[int]:
         return self._ordered(extension.rows[(extension.bits[:, 0] & bit) != 0])

@@ -18,7 +18,7 @@ from streams.discovery.inkd import Carried, Gate
 from streams.discovery.measures import counts, rarity
 from streams.discovery.mining import Counter, Mined, Rule, mine
 from streams.discovery.ontology import Ontology
-from streams.discovery.refutation import refuted_in
+from streams.discovery.refutation import Lacking, lacking, refuted_in
 from streams.discovery.report import Found, GroundFound, Report, number
 from streams.discovery.settings import Settings, Tracked
 from streams.discovery.snapshots import Snapshots
@@ -212,11 +212,19 @@ class Windows:
                 lifts[rule.head] = self.counter.counts(Tree((rule.head,))).support
         against: Sequence[int | None] = [None] * len(mined.rules)
         if self.settings.refute:
-            against = refuted_in(mined.rules, self.snapshots, self._facts, window)
+            against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
         return [
             Found(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
             for i, (rule, instances) in enumerate(shown)
         ]
+
+    def _lacking(self, index: int) -> Lacking:
+        """By the columns, or for the reference by what the snapshot entails."""
+        if self.settings.method == "scratch":
+            return lacking(self._facts(index))
+        place = index % self.columns.size
+        support, bit = self.counter.support(np.array([place >> 6])), np.uint64(1 << (place & 63))
+        return lambda rule: support.lacking(rule.body, rule.head, bit)
 
     def _instances(self, rule: Rule, window: range) -> list[tuple[int, dict[str, str]]]:
         """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
