@@ -181,7 +181,7 @@ def program(source: str, folder: str, master: str, follow: bool) -> None:
 
     session = streaming_session(master)[0] if master else None
     place = Path(folder)
-    ran(session, [source], place, checkpoint=place / "checkpoint", follow=follow, batch_bytes=2_000)
+    ran(session, [source], place, checkpoint=place / "checkpoint", follow=follow, batch_bytes=10_000)
     if session is not None:
         stop(session)
 
@@ -199,7 +199,9 @@ def wait_for(process: subprocess.Popen[bytes], folder: Path, windows: int) -> No
     """Until the checkpoint has the rows of so many windows."""
     file, deadline = folder / "checkpoint" / "checkpoint.json", time.monotonic() + 600
     while not file.exists() or len((folder / "rows.jsonl").read_bytes()[: kept(file)].splitlines()) < windows:
-        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise AssertionError((folder / "log").read_text()[-3000:])
         time.sleep(0.1)
 
 
