@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +39,7 @@ from shiq.abox import ABox
 from shiq.columns.arrays import Columns, Ints, array_table, contained
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
-from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.model import NOTHING, THING, Assertion, Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox
@@ -212,10 +212,19 @@ class LocalKnowledgeBase:
         return self.add_set_on(self.index.calculus, graph.whole, found)
 
     def whole(self, insertions: ABox) -> UnionView:
-        """The base beside what ``insertions`` bring."""
-        batch = batch_of(self.base, insertions, self.base.names.copy())
+        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what is worked out of labels and roles
+        for one batch serves the next."""
+        names = self.index.calculus.names
+        used = chain(insertions.classes, insertions.object_properties, insertions.data_properties)
+        batch = batch_of(self.base, insertions, names if self._own_names.issuperset(used) else names.copy())
         _, lacked = split(self.base, batch)
         return UnionView(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        """The classes and properties that T speaks of."""
+        named = self.source.signature
+        return frozenset((THING.iri, NOTHING.iri)).union(named.classes, named.object_properties, named.data_properties)
 
     def without(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
         """This less those of ``deletions`` that are not inserted as well."""

@@ -80,7 +80,7 @@ class LocalAddSet(FoundModules):
     def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
         """See `abox_ops.conflicts.identities.Merging`."""
         graph = self.found.graph
-        grown = np.flatnonzero(np.bincount(graph.rep, minlength=len(graph)) > 1)
+        grown = (np.bincount(graph.rep, minlength=len(graph)) > 1).nonzero()[0]
         element, node = graph.nodes_of(grown)
         parts: dict[int, dict[int, list[str]]] = {}
         for e, key, term in zip(element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)):
@@ -131,9 +131,9 @@ class LocalAddSet(FoundModules):
             return []
         graph = self.found.graph
         element, node = graph.nodes_of(self.found.seen)
-        order = np.argsort(node)
+        order = node.argsort()
         rows = self.whole.rows_of("class_assertions", node[order])
-        where = element[order][np.searchsorted(node[order], rows["node"])]
+        where = element[order][node[order].searchsorted(rows["node"])]
         names = self.calculus.names.classes.values
         asserted = {(e, names[c], True) for e, c in zip(where.tolist(), rows["class"].tolist())}
         asserted |= {(int(graph.rep[e]), *literal) for e, literal, _ in graph.rare.literals}
@@ -226,7 +226,7 @@ class LocalAddSet(FoundModules):
         found: list[Label] = [EMPTY] * len(individuals)
         closure, labels, index = self.found, self.calculus.table.labels, self.index
         node = self.whole.nodes_of(individuals)
-        known = np.flatnonzero(node >= 0)
+        known = (node >= 0).nonzero()[0]
         element = closure.graph.elements_of(node[known])
         told = element < len(closure.labelled)
         told[told] = closure.labelled[element[told]]

@@ -192,7 +192,7 @@ class Counts:
         graph, table = self.graph, self.calculus.table
         classes = unique(classes)
         members = self.members(classes)
-        position = np.searchsorted(classes, self.class_of[members])
+        position = classes.searchsorted(self.class_of[members])
         is_active = self._active(clause, members)
         some_active = flags(len(classes), position[is_active])
         source, role, target = graph.half_edges(flags(len(graph), members))
@@ -200,7 +200,7 @@ class Counts:
         counted = active[source] & self.calculus.among(role, self.calculus.below(clause))
         counted[counted] = ~table.where(self._label[target[counted]], lambda x: bool(clause.branch_body & x[1]))
         pair_class, pair_element = distinct_pairs(self.class_of[source[counted]], target[counted])
-        total = np.bincount(np.searchsorted(classes, pair_class), minlength=len(classes))
+        total = np.bincount(classes.searchsorted(pair_class), minlength=len(classes))
         generated = self._generated(clause, classes, members, (source, role, target))
         generated[~some_active] = 0
         return ClassCounts(classes, total + generated, generated > 0, pair_class, pair_element)
@@ -208,7 +208,7 @@ class Counts:
     def _generated(self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
         """max G by class: needs below S at one member, and what may take the class as its witness."""
         below = self.calculus.below(clause)
-        position = np.searchsorted(classes, self.class_of[members])
+        position = classes.searchsorted(self.class_of[members])
         found = np.zeros(len(classes), np.int64)
         np.maximum.at(found, position, self._own(below, members, edges))
         takers = [a for a in self.calculus.space.at_least.values() if a.role.inverse in below]
@@ -242,8 +242,8 @@ class Counts:
         source, _, target = edges
         apart = source != target
         source, target = source[apart], target[apart]
-        position = np.searchsorted(classes, self.class_of[members])
-        where = np.searchsorted(classes, self.class_of[source])
+        position = classes.searchsorted(self.class_of[members])
+        where = classes.searchsorted(self.class_of[source])
         taken = np.zeros(len(classes), np.bool_)
         asking = np.zeros(len(source), np.bool_)
         for taker in takers:

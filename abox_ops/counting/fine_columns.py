@@ -12,7 +12,6 @@ import numpy as np
 
 from abox_ops.counting.groups_columns import GroupCounts
 from abox_ops.counting.remembered import ElementAnswers
-from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import Graph, flag_of, flags, longer
 from abox_ops.elements.partition import components
 from abox_ops.labels.calculus import CompiledClause
@@ -28,17 +27,17 @@ _TIED, _OWN = 1, 2
 class _Overfull:
     """What is known of one clause while classes grow, by element. ``elements``: those of a class over which it may be broken, as
     it then may for good; ``tied``: by what reasons its neighbours were made one class already, a bit for each; ``hub``: one of
-    those, or -1; ``owns``: whether it may have witnesses of its own there."""
+    those, or -1."""
 
-    def __init__(self, elements: Bools, owns: Bools) -> None:
-        self.elements, self.owns = elements, owns
+    def __init__(self, elements: Bools) -> None:
+        self.elements = elements
         self.tied = np.zeros(len(elements), np.int64)
         self.hub = np.full(len(elements), -1, np.int64)
 
 
 class FineCounts(GroupCounts):
     """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes of the ``inside`` elements.
-    ``view`` and ``remembered``: what earlier counts of the graph have left."""
+    ``remembered``: what earlier counts of the graph have left."""
 
     def __init__(
         self,
@@ -46,10 +45,9 @@ class FineCounts(GroupCounts):
         graph: Graph,
         labels: Callable[[], Ints],
         inside: Bools,
-        view: CountingView | None = None,
         remembered: ElementAnswers | None = None,
     ) -> None:
-        super().__init__(calculus, graph, labels, view or CountingView(calculus), remembered or ElementAnswers())
+        super().__init__(calculus, graph, labels, remembered or ElementAnswers())
         self._inside = inside
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = _NONE
@@ -123,7 +121,7 @@ class FineCounts(GroupCounts):
         if len(new):
             code, member = self.pairs(new)
             kept = (code % 2 == 1) | ~self.inside(member)
-            group = np.searchsorted(new, code[kept])
+            group = new.searchsorted(code[kept])
             member = member[kept]
             single = np.bincount(group, minlength=len(new))[group] == 1
             full = self._full(clause, member[~single], group[~single], len(new))
@@ -138,7 +136,7 @@ class FineCounts(GroupCounts):
 
         Stops because classes only grow together.
         """
-        members = np.flatnonzero(self._inside)
+        members = self._inside.nonzero()[0]
         if not len(members):
             return
         states = {clause: self._overfull(clause, members) for clause in self.calculus.space.m_type}
@@ -152,29 +150,28 @@ class FineCounts(GroupCounts):
                     open_ = ~full[group]
                     full |= self._full(clause, members[open_], group[open_], count)
                 chosen = full[group]
-                ties.append(self._ties(clause, members[chosen], group[chosen], count, state))
+                if chosen.any():
+                    ties.append(self._ties(clause, members[chosen], group[chosen], count, state))
+            if not ties:
+                break
             grown = self._union(ties)
-            members = np.flatnonzero(flags(len(self._class), grown)[self._class] & self._inside)
-            group, count, are_alone = np.searchsorted(grown, self._class[members]), len(grown), False
+            members = (flags(len(self._class), grown)[self._class] & self._inside).nonzero()[0]
+            group, count, are_alone = grown.searchsorted(self._class[members]), len(grown), False
         self._within.clear()
 
     def _overfull(self, clause: CompiledClause, members: Ints) -> _Overfull:
-        count = len(self._class)
-        full = members[~self.is_within_alone(members, clause)]
-        return _Overfull(flags(count, full), flags(count, members[self._owns(clause, members)]))
+        return _Overfull(flags(len(self._class), members[~self.is_within_alone(members, clause)]))
 
     def _ties(self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull) -> tuple[Ints, Ints]:
         """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over all of these groups: ∪E, and
         what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour.
 
         A member whose neighbours were tied for all these reasons before stands for them by its hub."""
-        if not len(members):
-            return _NONE, _NONE
         state.elements[members] = True
-        own = flags(count, group[state.owns[members]])
+        own = flags(count, group[self._owns(clause, members)])
         reasons = np.where(own, _TIED | _OWN, _TIED)
         taken = {}
-        for i, atom in enumerate(self._takers(clause)):
+        for i, atom in enumerate(self._view.takers(clause)):
             taken[atom] = self._taken(atom, members, group, count) & ~own
             reasons[taken[atom]] |= _OWN << i + 1
         done = reasons[group] & ~state.tied[members] == 0

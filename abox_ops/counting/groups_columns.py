@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,16 +30,14 @@ class Edges:
 
 
 class GroupCounts:
-    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now). ``view`` and ``remembered``: what
-    earlier counts of the graph have left."""
+    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now). ``remembered``: what earlier counts of
+    the graph have left."""
 
-    def __init__(
-        self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], view: CountingView, remembered: ElementAnswers
-    ) -> None:
+    def __init__(self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], remembered: ElementAnswers) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._row = _NONE
         self._was_read = CountedLabels(_NONE, _NONE)
-        self._view, self._remembered = view, remembered
+        self._view, self._remembered = calculus.once(CountingView), remembered
         if calculus.space.m_type:
             remembered.forget(graph, self.read())
 
@@ -77,9 +75,9 @@ class GroupCounts:
     def _full(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Bools:
         """Over which of ``count`` groups ``clause`` may be broken, ``group[i]`` being that of ``members[i]``."""
         active = self._active(clause, members)
-        is_active = flags(count, group[active])
         if not active.any():
-            return is_active
+            return np.zeros(count, np.bool_)
+        is_active = flags(count, group[active])
         chosen = is_active[group]
         members, group, active = members[chosen], group[chosen], active[chosen]
         edges = self._edges(members, group)
@@ -87,11 +85,11 @@ class GroupCounts:
         pair_group, pair_element = distinct_pairs(edges.group[counted], edges.target[counted])
         known = np.bincount(pair_group, minlength=count) + self._own(clause, members, group, count)
         full: Bools = is_active & (known > clause.n)
-        taken = {atom: self._taken(atom, members, group, count) for atom in self._takers(clause)}
-        takers = np.logical_or.reduce([np.zeros(count, np.bool_), *taken.values()])
-        if takers.any():
+        taken = {atom: self._taken(atom, members, group, count) for atom in self._view.takers(clause)}
+        takers = np.logical_or.reduce([*taken.values()]) if taken else np.zeros(count, np.bool_)
+        if taken and takers.any():
             asked = self._asked(taken, edges)
-            children = np.bincount(group, self._needed(members, self._at_least()), minlength=count).astype(np.int64)
+            children = np.bincount(group, self._needed(members, self._view.at_least), minlength=count).astype(np.int64)
             asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
             more = ~_contained(asked_group, asked_element, pair_group, pair_element)
             extra = np.bincount(asked_group[more], minlength=count)
@@ -119,9 +117,10 @@ class GroupCounts:
 
     def _own(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Ints:
         """How many witnesses of its own a member of each group may have below the role of ``clause``, at most."""
-        below = self.calculus.below(clause)
         own = np.zeros(count, np.int64)
-        np.maximum.at(own, group, self._needed(members, [a for a in self._at_least() if a.role in below]))
+        needs = self._view.givers(clause)
+        if needs:
+            np.maximum.at(own, group, self._needed(members, needs))
         return own
 
     def _owns(self, clause: CompiledClause, elements: Ints) -> Bools:
@@ -134,13 +133,10 @@ class GroupCounts:
         owns: Bools = self._remembered.of(question, self.graph)[elements] == 1
         return owns
 
-    def _at_least(self) -> list[AtLeast]:
-        return list(dict.fromkeys(self.calculus.space.at_least.values()))
-
     def _has(self, need: AtLeast, elements: Ints) -> Bools:
         return self._seen(elements, lambda: self._view.needs(need))
 
-    def _needed(self, members: Ints, needs: list[AtLeast]) -> Ints:
+    def _needed(self, members: Ints, needs: Sequence[AtLeast]) -> Ints:
         """Σ k over those ``needs`` ≥k R.D of each member that may take a witness beyond its told ones."""
         found = np.zeros(len(members), np.int64)
         for need in needs:
@@ -169,11 +165,6 @@ class GroupCounts:
             met[met] = self._seen(target[met], lambda: self._view.told(bit))
         found: Bools = flags(len(self.graph), source[met])[elements]
         return found
-
-    def _takers(self, clause: CompiledClause) -> list[AtLeast]:
-        """The ≥k R.D of which a witness is an S-neighbour, by R⁻ ⊑* S."""
-        below = self.calculus.below(clause)
-        return [a for a in self._at_least() if a.role.inverse in below]
 
     def _taken(self, atom: AtLeast, members: Ints, group: Ints, count: int) -> Bools:
         """Which of ``count`` groups have a member that may be a witness of ``atom``."""

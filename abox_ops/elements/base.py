@@ -241,7 +241,7 @@ class LessTable:
 
     def _left(self, rows: Columns) -> Columns:
         gone = contained([rows[name] for name in self.columns], [self.removed[name] for name in self.columns])
-        return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
+        return {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()} if gone.any() else rows
 
 
 @dataclass(frozen=True, eq=False)

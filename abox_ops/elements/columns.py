@@ -26,6 +26,7 @@ from shiq.roles import Role, RoleBox, role_of
 #: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
 NameLiteral = tuple[str, bool]
 
+_NONE, _NO_FLAGS = np.zeros(0, np.int64), np.zeros(0, np.bool_)
 _EDGE = ("source", "role", "target", "source_node", "target_node", "inserted")
 
 
@@ -70,20 +71,11 @@ class Graph:
         merged: StoredPartition | None = None,
     ) -> None:
         self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
-        self._keys = np.zeros(0, np.int64)
-        self._numbers = np.zeros(0, np.int64)
-        self.key = np.zeros(0, np.int64)
-        self.old = np.zeros(0, np.int64)
-        self.label = np.zeros(0, np.int64)
-        self.rep = np.zeros(0, np.int64)
-        self.group = np.zeros(0, np.int64)
-        self.gathered = np.zeros(0, np.bool_)
-        self.expanded = np.zeros(0, np.bool_)
-        self.member_node = np.zeros(0, np.int64)
-        self.member_element = np.zeros(0, np.int64)
-        self.edges: Columns = {name: np.zeros(0, np.bool_ if name == "inserted" else np.int64) for name in _EDGE}
-        self.different: Columns = {name: np.zeros(0, np.int64) for name in ("source", "target", "source_node", "target_node")}
-        self.different["inserted"] = np.zeros(0, np.bool_)
+        self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = _NONE
+        self.member_node = self.member_element = _NONE
+        self.gathered = self.expanded = _NO_FLAGS
+        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else _NONE for name in _EDGE}
+        self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
         self.rare = Rare([], [], [])
         self._mapped: tuple[Ints, Ints, Ints] | None = None
         self._by_source = _BySource()
@@ -115,24 +107,28 @@ class Graph:
 
     def locate(self, keys: Ints) -> Ints:
         """The numbers of elements given by the base's number of them; those not met before are met now."""
-        new = self._missing(keys)
-        if len(new):
-            group = new
+        if not len(keys):
+            return _NONE
+        at, is_known = self._places(keys)
+        if not is_known.all():
+            new = group = unique(keys[~is_known])
             if self.merged is not None and len(self.merged):
                 old = new[new < FRESH]
                 groups, members = self.merged.members(unique(self.merged.of(old)))
                 fresh = new[new >= FRESH]
                 new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
             self._add(new, group)
-        return self._numbers[positions(self._keys, keys)]
+            at, _ = self._places(keys)
+        found: Ints = self._numbers[at]
+        return found
 
-    def _missing(self, keys: Ints) -> Ints:
-        wanted = unique(keys)
+    def _places(self, keys: Ints) -> tuple[Ints, Bools]:
+        """Where each of ``keys`` is, or would be, among those that were met; and which were."""
         if not len(self._keys):
-            return wanted
-        position = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        missing: Ints = wanted[self._keys[position] != wanted]
-        return missing
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
+        at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
+        is_known: Bools = self._keys[at] == keys
+        return at, is_known
 
     def _add(self, keys: Ints, group: Ints) -> None:
         count = len(self)
@@ -167,13 +163,23 @@ class Graph:
 
     def is_new(self) -> Bools:
         """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
-        count = np.bincount(self.rep, minlength=len(self))
-        return flags(len(self), self.rep[self.key >= FRESH]) | (count > 1)
+        fresh: Bools = self.key >= FRESH
+        if self._is_joined:
+            fresh = flags(len(self), self.rep[fresh])
+        return fresh | self.is_joined()
+
+    def is_joined(self) -> Bools:
+        """By element: whether A⁺ made it of several."""
+        if not self._is_joined:
+            return np.zeros(len(self), np.bool_)
+        return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
     # --- rows --------------------------------------------------------------------------------------
 
     def gather(self, reps: Ints) -> None:
         """Fetches the members of ``reps``, their pairs and complex assertions (where that was not done before)."""
+        if not self._is_joined and self.gathered[reps].all():
+            return
         todo = self.peers(reps)
         todo = todo[~self.gathered[todo]]
         if not len(todo):
@@ -182,14 +188,16 @@ class Graph:
         node, element = self._members(todo)
         self.member_node = np.concatenate([self.member_node, node])
         self.member_element = np.concatenate([self.member_element, element])
-        order = np.argsort(node)
+        order = node.argsort()
         node, element = node[order], element[order]
 
         def element_of(nodes: Ints) -> Ints:
-            return element[np.searchsorted(node, nodes)]
+            return element[node.searchsorted(nodes)]
 
-        self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
-        self._gather_complex(self.whole.complex_of(node), element_of)
+        if self.whole.has("pairs"):
+            self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
+        if self.whole.has("complex"):
+            self._gather_complex(self.whole.complex_of(node), element_of)
 
     def expand(self, reps: Ints) -> None:
         """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
@@ -203,10 +211,10 @@ class Graph:
         self.expanded[todo] = True
         mine = flags(len(self), todo)[self.member_element]
         node, element = self.member_node[mine], self.member_element[mine]
-        order = np.argsort(node)
+        order = node.argsort()
         node, element = node[order], element[order]
         rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
-        self._add_edges(rows, element[np.searchsorted(node, rows["node"])])
+        self._add_edges(rows, element[node.searchsorted(rows["node"])])
 
     def meet_insertions(self) -> None:
         """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it is asked for (`follow`)."""
@@ -218,12 +226,12 @@ class Graph:
         """Expands those of ``elements`` (a flag by number) that are not as in A, where `meet_insertions` has put that off. Others
         send nothing along the role assertions of A that has not arrived."""
         if self._has_insertions:
-            self.expand(np.flatnonzero(elements & ((self.label != self.old) | self.is_new())[: len(elements)]))
+            self.expand((elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[0])
 
     def expand_put_off(self, elements: Bools) -> None:
         """Expands ``elements`` where that has been put off."""
         if self._has_insertions:
-            self.expand(np.flatnonzero(elements))
+            self.expand(elements.nonzero()[0])
 
     def _add_edges(self, rows: Columns, source: Ints) -> None:
         found = {
@@ -295,6 +303,8 @@ class Graph:
 
     def contradicted(self) -> Ints:
         """The gathered elements of which two members are asserted to be different."""
+        if not len(self.different["source"]):
+            return _NONE
         source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
         return unique(source[source == target])
 
@@ -338,8 +348,9 @@ class ElementFlags:
 
     def __get__(self, holder: Any, _: type) -> Bools:
         found: Bools = getattr(holder, self._name)
-        if len(found) < len(holder.graph):
-            found = longer(found, len(holder.graph))
+        count = len(holder.graph.key)
+        if len(found) < count:
+            found = longer(found, count)
             setattr(holder, self._name, found)
         return found
 

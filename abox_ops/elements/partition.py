@@ -76,7 +76,7 @@ class OverlaidPartition(StoredPartition):
     def _replaced(self, ids: Ints, groups: Ints) -> Ints:
         if not len(self.patched):
             return groups
-        position = np.minimum(np.searchsorted(self.patched, ids), len(self.patched) - 1)
+        position = np.minimum(self.patched.searchsorted(ids), len(self.patched) - 1)
         found: Ints = np.where(self.patched[position] == ids, self.into[position], groups)
         return found
 

@@ -48,7 +48,7 @@ def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
     _renumber(rows, abox, names)
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH)
-    fresh = [terms[i] for i in np.flatnonzero(is_fresh).tolist()]
+    fresh = [terms[i] for i in is_fresh.nonzero()[0].tolist()]
     return Batch(names, fresh, abox.literals, complex_, {name: array_table("node", columns) for name, columns in rows.items()})
 
 
@@ -98,7 +98,7 @@ def _held_edges(base: Base, rows: Columns) -> Bools:
     degree[known >= 0] = table.degrees(known[known >= 0])
     mine, other = (degree[positions(nodes, end)] for end in (node, neighbour))
     forward = role % 2 == 0
-    chosen = np.flatnonzero((mine < other) | (mine == other) & forward)
+    chosen = ((mine < other) | (mine == other) & forward).nonzero()[0]
     theirs = table.rows_of(node[chosen])
     columns = ROW_COLUMNS["half_edges"]
     held = chosen[contained([rows[c][chosen] for c in columns], [theirs[c] for c in columns])]
@@ -109,7 +109,7 @@ def _held_edges(base: Base, rows: Columns) -> Bools:
 def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
     keys = ("node", "property")
-    candidates = np.flatnonzero(contained([theirs[k] for k in keys], [rows[k] for k in keys]))
+    candidates = contained([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
     if len(candidates) and "hash" in theirs:
         position = rows["literal"] - FRESH
         used = unique(position)
@@ -162,6 +162,10 @@ class UnionView:
         halves = sizes["half_edges"] + sizes["pairs"]
         return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
 
+    def has(self, table: str) -> bool:
+        """Whether a table has any row at all."""
+        return bool(len(self.inserted[table]) or len(self.base.table(table)))
+
     def rows_of(self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True) -> Columns:
         """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
         columns = ROW_COLUMNS[table]
@@ -213,7 +217,7 @@ class UnionView:
     def _from_the_front(self, table: str, column: str, most: int) -> Columns:
         """The rows that are written from the subject on."""
         columns = self.inserted[table].columns
-        chosen = np.flatnonzero(columns[column] % 2 == 0)[:most]
+        chosen = (columns[column] % 2 == 0).nonzero()[0][:most]
         return {name: values[chosen] for name, values in columns.items()}
 
     def nodes(self) -> Ints:
@@ -225,7 +229,7 @@ class UnionView:
         found = self.base.nodes_of(terms) if terms else np.zeros(0, np.int64)
         if (found < 0).any():
             fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
-            for i in np.flatnonzero(found < 0).tolist():
+            for i in (found < 0).nonzero()[0].tolist():
                 found[i] = fresh.get(terms[i], -1)
         return found
 

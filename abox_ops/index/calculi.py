@@ -53,13 +53,13 @@ class Calculi:
     def of(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
         index = self.index
-        as_before = simplified is index.simplified and names.sizes() == self.names.sizes()
+        as_before = simplified is index.simplified and (names is index.calculus.names or names.sizes() == self.names.sizes())
         if criterion != "definition7":
             crowded = len(index.calculus.table.labels) > _REMEMBERED
             if as_before and not crowded:
                 return index.calculus
             for known in self._latest:
-                same = known.tbox is simplified.clauses and known.names.values() == names.values()
+                same = known.tbox is simplified.clauses and (known.names is names or known.names.values() == names.values())
                 if same and len(known.table.labels) <= _REMEMBERED:
                     return known
             # Parts of one batch bring the same names again and again while it is explained.
@@ -71,4 +71,4 @@ class Calculi:
 
     @cached_property
     def _published(self) -> Calculus:
-        return Calculus(self.index.simplified.definition4_clauses, self.names)
+        return Calculus(self.index.simplified.definition4_clauses, self.index.calculus.names)

@@ -54,7 +54,7 @@ class PatchedLabels(ElementLabels):
     def of(self, elements: Ints) -> Ints:
         found = np.zeros(len(elements), np.int64)
         here = is_in(elements, self.patched)
-        found[here] = self.now[np.searchsorted(self.patched, elements[here])]
+        found[here] = self.now[self.patched.searchsorted(elements[here])]
         found[~here] = super().of(elements[~here])
         return found
 
@@ -99,7 +99,7 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
     return Index(
         extra,
         simplified,
-        Calculus(simplified.clauses, base.names, labels),
+        Calculus(simplified.clauses, base.names.copy(), labels),
         StoredPartition(store.table("same"), store.table("same_members")),
         StoredPartition(store.table("equal"), store.table("equal_members")),
         StoredPartition(store.table("merged"), store.table("merged_members")),
@@ -114,9 +114,9 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
 def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
     complex_ = all_complex(base)
-    extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
+    extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
     simplified = simplify(tbox, extra)
-    calculus = Calculus(simplified.clauses, base.names)
+    calculus = Calculus(simplified.clauses, base.names.copy())
     nodes = base.nodes()
     same = same_grouping(base, nodes)
     graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
@@ -163,7 +163,7 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
     """Individuals by asserted equality."""
     pairs = concatenate(list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0]))
     told = pairs["kind"] == SAME
-    first, second = (np.searchsorted(nodes, pairs[name][told]) for name in ("node", "neighbour"))
+    first, second = (nodes.searchsorted(pairs[name][told]) for name in ("node", "neighbour"))
     return grouping(nodes, nodes[components(len(nodes), first, second)])
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import Names
 from shiq.columns.strings import STRING, are_strings
 from shiq.roles import Role
+
+V = TypeVar("V")
 
 #: What no xsd:string holds: the characters outside XML 1.0.
 
@@ -39,6 +42,14 @@ class Calculus:
         self._class_ids: list[int] = []
         self._needs_below: dict[tuple[Label, frozenset[Role]], tuple[int, tuple[AtLeast, ...]]] = {}
         self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
+        self._made: dict[Callable[[Calculus], object], Any] = {}
+
+    def once(self, make: Callable[[Calculus], V]) -> V:
+        """What ``make`` makes of this calculus, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: V = self._made[make]
+        return found
 
     # --- what the criterion `model` asks of the clauses ---------------------------------------------
 
@@ -167,7 +178,7 @@ class Calculus:
         alike = self.alike(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
             found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], owl.Literal("text"))]))
-        for i in np.flatnonzero(~alike).tolist():
+        for i in (~alike).nonzero()[0].tolist():
             label = self.data.refuted([(properties[rows["property"][i]], values[i])])
             if label != EMPTY:
                 found[i] = self.table.id(label)
@@ -195,7 +206,7 @@ class Calculus:
         """Which literals denote nothing."""
         values = list(literals)
         found = ~are_strings(values)
-        for i in np.flatnonzero(found).tolist():
+        for i in found.nonzero()[0].tolist():
             found[i] = self.data.theory.is_ill_typed(values[i])
         return found
 

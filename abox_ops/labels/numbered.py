@@ -46,7 +46,7 @@ class Memo:
             new = keys[~known]
             values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
             all_keys, all_values = np.concatenate([self._keys, new]), np.concatenate([self._values, values])
-            order = np.argsort(all_keys, kind="stable")
+            order = all_keys.argsort(kind="stable")
             self._keys, self._values = all_keys[order], all_values[order]
             _, at = self._found(keys)
         return self._values[at]
@@ -54,7 +54,7 @@ class Memo:
     def _found(self, keys: Ints) -> tuple[Bools, Ints]:
         if not len(self._keys):
             return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
         known: Bools = self._keys[at] == keys
         return known, at
 
@@ -161,7 +161,7 @@ class LabelTable:
             return found
         pairs = unique(target * _CAPACITY + received)
         target, received = pairs // _CAPACITY, pairs % _CAPACITY
-        first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+        first = np.concatenate([[True], target[1:] != target[:-1]]).nonzero()[0]
         length = np.diff(np.concatenate([first, [len(target)]]))
         for turn in range(int(length.max())):
             row = first[length > turn] + turn

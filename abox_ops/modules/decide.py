@@ -44,9 +44,11 @@ class Decider:
         """One answer per module, in order."""
         if not modules:
             return []
-        from abox_ops.modules.shapes import Shapes
+        if id(tbox) not in self.known:
+            from abox_ops.modules.shapes import Shapes
 
-        _, shapes, answers = self.known.setdefault(id(tbox), (tbox, Shapes(tbox), {}))
+            self.known[id(tbox)] = tbox, Shapes(tbox), {}
+        _, shapes, answers = self.known[id(tbox)]
         keys = _keys(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}

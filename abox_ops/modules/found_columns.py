@@ -103,7 +103,7 @@ class FoundModules:
         terms = self.whole.terms_of(node)
         found = dict(zip(element.tolist(), zip(terms)))
         grown: dict[int, list[str]] = {}
-        for i in np.flatnonzero(np.bincount(element)[element] > 1).tolist():
+        for i in (np.bincount(element)[element] > 1).nonzero()[0].tolist():
             grown.setdefault(int(element[i]), []).append(terms[i])
         return found | {e: tuple(sorted(several)) for e, several in grown.items()}
 
@@ -152,8 +152,8 @@ class FoundModules:
         rank[by_name] = np.arange(len(by_name))
         edges = _distinct({"a": rank[found.edges["source"]], "role": found.edges["role"], "b": rank[found.edges["target"]]})
         component = self.components(len(by_name), edges["a"], edges["b"])
-        order = np.argsort(component, kind="stable")
-        start = np.flatnonzero(np.concatenate([[True], np.diff(component[order]) > 0]))
+        order = component.argsort(kind="stable")
+        start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
         parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
         label = found.kept_labels[np.array(by_name, np.int64)].tolist()
         labels = self.calculus.table.labels
@@ -182,7 +182,7 @@ class FoundModules:
         """Edges, negative edges, inequalities, data and negative data of each component that has any, sorted."""
         graph = self.found.graph
         within = np.zeros(len(component), np.int64)
-        first = np.searchsorted(component[order], component)
+        first = component[order].searchsorted(component)
         within[order] = np.arange(len(order))
         node = (within - first).tolist()
         parts: dict[int, tuple[list, list, list, list, list]] = {}  # type: ignore[type-arg]

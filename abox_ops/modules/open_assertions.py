@@ -70,6 +70,8 @@ class OpenAssertions:
 
     def relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions are not irrelevant (THEORY, "Irrelevant role assertions")."""
+        if not len(source):
+            return np.zeros(0, np.bool_)
         label = self.labels()
         found, which = self.calculus.role_calculus.open(role, label[source], label[target])
         relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
@@ -92,13 +94,13 @@ class OpenAssertions:
                 compiled[clause.index] = clause
                 by_clause.setdefault((clause.index, at_branch), []).append(i)
         for (number, at_branch), which in sorted(by_clause.items()):
-            yield compiled[number], at_branch, np.flatnonzero(np.isin(inverse, np.array(which, np.int64)))
+            yield compiled[number], at_branch, np.isin(inverse, np.array(which, np.int64)).nonzero()[0]
 
     def seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see."""
         seen = self.calculus.among(role, self.axiom_roles)
         if self.negated_roles:
-            maybe = np.flatnonzero(~seen & self.calculus.among(role, self.negated_roles))
+            maybe = (~seen & self.calculus.among(role, self.negated_roles)).nonzero()[0]
             if len(maybe):
                 seen[maybe] = self._meets_negative(source[maybe], role[maybe], target[maybe])
         return seen
@@ -128,11 +130,13 @@ class OpenAssertions:
 
     def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
         """Which data assertions are decided at their element (THEORY, "The add set": data)."""
+        if not len(element):
+            return np.zeros(0, np.bool_)
         names = self.calculus.names.data_properties.values
         kept = self.calculus.data.disjoint | self.negated_properties
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
         bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))[property]
-        asked = np.flatnonzero(decided & bounded)
+        asked = (decided & bounded).nonzero()[0]
         if len(asked):
             decided[asked] = self._decided_by_values(element[asked], property[asked], literal[asked])
         return decided
@@ -185,7 +189,7 @@ class OpenAssertions:
 
     def kept_data(self, elements: Ints) -> Columns:
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
-        rows = data_rows(self.graph, elements) if seen else data_rows(self.graph, _NONE)
+        rows = data_rows(self.graph, elements if seen else _NONE)
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 
@@ -193,6 +197,6 @@ class OpenAssertions:
 def data_rows(graph: Graph, elements: Ints) -> Columns:
     """The data assertions of expanded elements: element, node, property, literal, inserted."""
     element, node = graph.nodes_of(elements)
-    order = np.argsort(node)
+    order = node.argsort()
     rows = graph.whole.rows_of("data_assertions", node[order])
-    return {**rows, "element": element[order][np.searchsorted(node[order], rows["node"])]}
+    return {**rows, "element": element[order][node[order].searchsorted(rows["node"])]}

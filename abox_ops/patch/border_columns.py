@@ -60,7 +60,7 @@ class Border:
             return self.counts.is_within(a, clause)
         if clause.n:
             found = self.counts.is_within(b, clause)
-            rest = np.flatnonzero(~found & is_old)
+            rest = (~found & is_old).nonzero()[0]
             if len(rest):
                 found[rest] = self._is_replaced(clause, a[rest], b[rest])
             return found
@@ -81,7 +81,7 @@ class Border:
         found: Bools = self.counts.sizes(b) == 1
         found &= table.where(self.labels.mu[b], takes_nobody)
         found &= table.where(self.labels.certified[a], lambda x: not clause.branch_body & ~x[0])
-        rest = np.flatnonzero(found)
+        rest = found.nonzero()[0]
         if not len(rest):
             return found
         graph.expand(unique(b[rest]))
@@ -103,6 +103,8 @@ class Border:
 
     def are_different(self, first: Ints, second: Ints) -> Bools:
         """Which pairs of elements of A are different in the certified model."""
+        if not len(first):
+            return np.zeros(0, np.bool_)
         graph, table = self.graph, self.calculus.table
         found = table.clashes(table.join(self.labels.certified[first], self.labels.certified[second]))
         found |= self.outside.are_apart(graph.key[first], graph.key[second])

@@ -77,7 +77,7 @@ def certified(
     completed = calculus.completions.of
     labels = calculus.table.labels
     expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
-    other = np.flatnonzero(patch.mu != expected[graph.label]) if len(graph) else _NONE
+    other = (patch.mu != expected[graph.label]).nonzero()[0] if len(graph) else _NONE
     edges = patch.found().edges
     completion = OutsideCompletion(
         True,

@@ -88,7 +88,7 @@ class Patch(PatchState):
         changed = None if fresh is None else flags(len(graph), fresh)
         self.active = saturate(self.calculus, graph, self.active, take_in, changed=changed)
         self.inside = flags(len(graph), graph.rep[self._members()])
-        self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
+        self.plain = flags(len(graph), graph.rep[self.plain.nonzero()[0]])
 
     # --- I -----------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Patch(PatchState):
                     self.inside = clashing
                     return True
             self.assume()
-            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._view, self._counted)
+            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted)
             self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
             self.uncertain |= self.stale
             self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)
@@ -141,11 +141,13 @@ class Patch(PatchState):
         """
         graph, stale = self.graph, self.stale
         calm = self.inside & ~self.contradictory()
+        if not self.inside.any():
+            return _NONE, _NONE
         source, role, target = graph.half_edges()
         rows = stale[source] | stale[target]
         rows[rows] = calm[source[rows]] & ~self.inside[target[rows]]
         source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
-        seen = np.flatnonzero(self.seen(source, role, target))
+        seen = self.seen(source, role, target).nonzero()[0]
         clash = seen[self.may_clash(source[seen], target[seen])]
         pulled, unassumed = [target[clash]], [_NONE]
         self.pulled_in.note(target[clash], ROLES)
@@ -185,7 +187,7 @@ class Patch(PatchState):
         graph, table = self.graph, self.calculus.table
         clash = self.contradictory()
         kept = graph.label.copy()
-        elements = np.flatnonzero(self.inside)
+        elements = self.inside.nonzero()[0]
         if bare:
             kept[elements] = table.visible(graph.label[elements])
         else:
@@ -215,10 +217,10 @@ class Patch(PatchState):
         seen = self.seen(source, role, target) & ~open_
         code = row_codes(source, target)
         linked = np.isin(code, code[open_])
-        also = np.flatnonzero(seen & ~linked)
+        also = (seen & ~linked).nonzero()[0]
         seen[also] = self.may_clash(source[also], target[also])
         kept = (open_ | seen) & (role % 2 == 0)
-        data = self.kept_data(np.flatnonzero(rest))
+        data = self.kept_data(rest.nonzero()[0])
         return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
     def asked(self) -> Sequence[NamedModule]:

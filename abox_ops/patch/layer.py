@@ -53,12 +53,12 @@ class LaidTable:
         if not len(mine[self.key]):
             return theirs
         rows = {name: np.concatenate([theirs[name], mine[name]]) for name in mine}
-        order = np.argsort(rows[self.key], kind="stable")
+        order = rows[self.key].argsort(kind="stable")
         return {name: column[order] for name, column in rows.items()}
 
     def degrees(self, keys: Ints) -> Ints:
         found = self.added.degrees(keys)
-        old = np.flatnonzero(keys < LAID)
+        old = (keys < LAID).nonzero()[0]
         if len(self.table):
             found[old] += self.table.degrees(keys[old])
         return found
@@ -109,7 +109,7 @@ class LaidBase(OverBase):
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms)
-        for i in np.flatnonzero(found < 0).tolist():
+        for i in (found < 0).nonzero()[0].tolist():
             found[i] = self._fresh.get(terms[i], -1)
         return found
 
@@ -157,7 +157,7 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
         return None
     name = least_by(element, laid(node), len(graph))
     reps, example = np.unique(element, return_index=True)
-    old = np.flatnonzero(node < FRESH)
+    old = (node < FRESH).nonzero()[0]
     key, first = np.unique(index.equal.of(node[old]), return_index=True)
     told, gone = graph.label[reps], key[~is_in(key, name[reps])]
     renewal = renewed(
@@ -178,7 +178,7 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
         known=calculus.table.labels.__getitem__,
     )
     member, group = of_several(laid(node), name[element])
-    members, elements = np.argsort(member), np.argsort(name[reps])
+    members, elements = member.argsort(), name[reps].argsort()
     after = replace(
         index,
         calculus=calculus,

@@ -52,7 +52,7 @@ class OutsideCompletion:
 
         found = by_distinct(told, lambda i: number(self.completed(table.labels[i])))
         found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
-        old = np.flatnonzero(keys < FRESH)
+        old = (keys < FRESH).nonzero()[0]
         if len(self.others) and len(old):
             rows = self.others.rows_of(keys[old])
             label = by_distinct(rows["label"], lambda i: number(self.known(i)))
@@ -60,8 +60,8 @@ class OutsideCompletion:
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]
-        left = np.flatnonzero(is_in(keys, self.left))
-        label = self.left_label[np.searchsorted(self.left, keys[left])]
+        left = is_in(keys, self.left).nonzero()[0]
+        label = self.left_label[self.left.searchsorted(keys[left])]
         found[left] = by_distinct(label, lambda i: number(self.known(i)))
         return found
 

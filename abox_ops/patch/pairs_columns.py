@@ -43,13 +43,13 @@ def roles_between(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -
     edge, role = edge[once], role[once]
     order = np.lexsort((role, edge))
     edge, role = edge[order], role[order]
-    start = np.searchsorted(edge, np.arange(pair.max() + 2))
+    start = edge.searchsorted(np.arange(pair.max() + 2))
     size = np.diff(start)
     sets: list[frozenset[Role]] = [frozenset()]
     number = {sets[0]: 0}
     found = np.zeros(len(size), np.int64)
     for i in range(int(size.max(initial=0))):
-        longer_ = np.flatnonzero(size > i)
+        longer_ = (size > i).nonzero()[0]
         keys, inverse = combinations(found[longer_], role[start[longer_] + i])
         grown = [sets[s] | {roles[r]} for s, r in keys]
         for roles_ in grown:

@@ -53,7 +53,7 @@ class ElementRenames:
         """The names of what elements of A less the deletions are part of."""
         if not len(self.key):
             return keys
-        at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
+        at = np.minimum(self.key.searchsorted(keys), len(self.key) - 1)
         found: Ints = np.where(self.key[at] == keys, self.into[at], keys)
         return found
 
@@ -61,7 +61,7 @@ class ElementRenames:
 def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewal:
     """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
     graph, outside = patch.graph, patch.outside
-    inside = np.flatnonzero(patch.inside)
+    inside = patch.inside.nonzero()[0]
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
@@ -122,9 +122,9 @@ def _classes(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -
     hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
     hubs = np.array([hub[c] for c in code.tolist()], np.int64)
     a, b = np.concatenate([now, place[inside]]), np.concatenate([group, hubs])
-    b[: len(group)] = now[np.searchsorted(group, group)]
+    b[: len(group)] = now[group.searchsorted(group)]
     everyone = unique(np.concatenate([a, b]))
-    least = everyone[components(len(everyone), np.searchsorted(everyone, a), np.searchsorted(everyone, b))]
+    least = everyone[components(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))]
     members, classes = of_several(everyone, least)
     keys = renamed.stored(np.concatenate([place[inside], member, left]))
     return _change(outside.by_member, keys, {"member": members, "group": classes})

@@ -12,27 +12,36 @@ from abox_ops.patch.state_columns import PatchState
 from shiq.columns.arrays import Ints, contained, unique
 from shiq.columns.rows import DIFFERENT, SAME
 
+_NONE = np.zeros(0, np.int64)
+
 
 def started(state: PatchState, border: Border) -> Ints:
     """The stale elements of which the insertions say what is not part of the certified model, role assertions apart."""
     graph = state.graph
     active = np.flatnonzero(state.active & ~state.inside & state.stale)
     found = [active[state.is_new[active] | _says_more(state, active)], graph.elements_of(state.touched.negative)]
+    if len(graph.whole.inserted["pairs"]):
+        found += _paired(state, border)
+    data = state.touched.data
+    if len(data["node"]):
+        element = graph.elements_of(data["node"])
+        outside = state.stale[element] & ~state.inside[element]
+        element = element[outside]
+        found.append(element[~state.is_decided(element, data["property"][outside], data["literal"][outside])])
+    return unique(np.concatenate(found))
+
+
+def _paired(state: PatchState, border: Border) -> list[Ints]:
+    """The ends of the inserted equalities, and of those inequalities that the certified model does not have."""
+    graph = state.graph
     pairs = graph.whole.inserted["pairs"].columns
     same = pairs["kind"] // 2 * 2 == SAME
-    found.append(graph.elements_of(pairs["node"][same]))
     apart = pairs["kind"] == DIFFERENT
     a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
     open_ = ~(state.inside[a] & state.inside[b])
     a, b = a[open_], b[open_]
     known = ~state.is_new[a] & ~state.is_new[b] & border.are_different(a, b)
-    found += [a[~known], b[~known]]
-    data = state.touched.data
-    element = graph.elements_of(data["node"])
-    outside = state.stale[element] & ~state.inside[element]
-    element = element[outside]
-    found.append(element[~state.is_decided(element, data["property"][outside], data["literal"][outside])])
-    return unique(np.concatenate(found))
+    return [graph.elements_of(pairs["node"][same]), a[~known], b[~known]]
 
 
 def _says_more(state: PatchState, elements: Ints) -> Bools:
@@ -53,17 +62,19 @@ def _says_more(state: PatchState, elements: Ints) -> Bools:
 def uncovered(state: PatchState) -> Ints:
     """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are."""
     graph = state.graph
+    if not len(graph.whole.inserted["half_edges"]):
+        return _NONE
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
     rows &= (state.uncertain[source] | state.uncertain[target]) & ~(state.inside[source] & state.inside[target])
     source, role, target = source[rows], role[rows], target[rows]
     open_ = np.zeros(len(source), np.bool_)
     seen = state.seen(source, role, target)
-    at = np.flatnonzero(seen)
+    at = seen.nonzero()[0]
     open_[at] = state.may_clash(source[at], target[at])
     beyond = ~(state.inside[source] | state.inside[target])
     open_ |= beyond & (state.is_new[source] | state.is_new[target])
-    rest = np.flatnonzero(beyond & ~open_)
+    rest = (beyond & ~open_).nonzero()[0]
     # What A asserts at the ends of those that are seen was fetched to see whether they clash.
     old = ~graph.edges["inserted"]
     pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]

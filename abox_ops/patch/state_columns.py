@@ -9,7 +9,6 @@ import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.counting.remembered import ElementAnswers
-from abox_ops.counting.view_columns import CountingView
 from abox_ops.elements.columns import ElementFlags, Graph, flags
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
@@ -57,7 +56,6 @@ class PatchState(OpenAssertions):
         self.is_new = self.joined = self.stale = self.uncertain = self.inside
         self._certified = self._mu = _NONE
         self._first: Ints | None = None
-        self._view = CountingView(calculus)
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = ElementAnswers(), ElementAnswers()
         #: The triggers of each element, as the number of a label, or -1; and what they rest on.
@@ -90,7 +88,7 @@ class PatchState(OpenAssertions):
 
     def _members(self) -> Ints:
         """I."""
-        return np.flatnonzero(self.inside)
+        return self.inside.nonzero()[0]
 
     def _new(self) -> Bools:
         """By number: elements that A does not have, or not as they are now."""
@@ -98,7 +96,7 @@ class PatchState(OpenAssertions):
 
     def _joined(self) -> Bools:
         """By number: elements that were made of several."""
-        return np.bincount(self.graph.rep, minlength=len(self.graph)) > 1
+        return self.graph.is_joined()
 
     def clashing(self) -> Bools:
         """By number: the elements that told⁺ contradicts."""
@@ -119,7 +117,7 @@ class PatchState(OpenAssertions):
         if not len(first):
             return np.zeros(0, np.bool_)
         found: Bools = self._may_share(first) | self._may_share(second)
-        rest = np.flatnonzero(~found)
+        rest = (~found).nonzero()[0]
         found[rest] = are_violated(self.calculus, self.graph, first[rest], second[rest])
         return found
 
@@ -135,6 +133,8 @@ class PatchState(OpenAssertions):
         self.joined = self._joined()
         self._mu = self.certified.copy()
         members = self._members()
+        if not len(members):
+            return
         graph.expand(members)
         told = graph.label[members]
         self.mu[members] = told
@@ -143,7 +143,7 @@ class PatchState(OpenAssertions):
         guessed = ~self.plain[members] & ~table.clashes(told)
         members, told = members[guessed], told[guessed]
         start = told.copy()
-        old = np.flatnonzero(~self.is_new[members])
+        old = (~self.is_new[members]).nonzero()[0]
         both = table.close(table.join(told[old], self.certified[members[old]]))
         start[old] = np.where(table.clashes(both), told[old], both)
         completed = self.calculus.completions.of
@@ -159,7 +159,7 @@ class PatchState(OpenAssertions):
         graph, counts = self.graph, None
         if self.calculus.bounded:
             nobody = np.zeros(len(graph), np.bool_)
-            counts = FineCounts(self.calculus, graph, self.labels, nobody, self._view, self._counted_before)
+            counts = FineCounts(self.calculus, graph, self.labels, nobody, self._counted_before)
         stale = self._guessed.reached(graph, counts, self.mu)
         self._tried = np.concatenate([self._tried, np.full(len(graph) - len(self._tried), -1, np.int64)])
         asked = elements[stale[elements] | (self._tried[elements] < 0)]

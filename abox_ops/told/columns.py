@@ -91,24 +91,28 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
     """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the elements that grew."""
     first: list[Ints] = []
     second: list[Ints] = []
-    for clause in calculus.functional:
-        centres = longer(centres, len(graph))
-        centre = centres.copy()
-        centre[centres] = calculus.in_force(graph.label[centres], clause)
-        if not centre.any():
+    asked = centres.nonzero()[0]
+    label = graph.label[asked]
+    forced = [asked[calculus.in_force(label, clause)] for clause in calculus.functional]
+    everyone = np.concatenate(forced) if forced else asked[:0]
+    if not len(everyone):
+        return everyone
+    graph.expand_put_off(flags(len(graph), everyone))
+    edges = graph.half_edges(flags(len(graph), everyone))
+    for clause, centre in zip(calculus.functional, forced):
+        if not len(centre):
             continue
-        graph.expand_put_off(centre)
-        centre = longer(centre, len(graph))
-        source, role, target = graph.half_edges(centre)
-        told = calculus.among(role, calculus.below(clause))
-        told[told] = calculus.table.where(graph.label[target[told]], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
+        rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centre)[edges[0]]
+        source, target = edges[0][rows], edges[2][rows]
+        told = calculus.table.where(graph.label[target], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
         source, target = source[told], target[told]
         if len(source):
             order = np.lexsort((target, source))
             source, target = source[order], target[order]
             together = source[1:] == source[:-1]
-            first.append(target[:-1][together])
-            second.append(target[1:][together])
+            if together.any():
+                first.append(target[:-1][together])
+                second.append(target[1:][together])
     if not first:
         return np.zeros(0, np.int64)
     grown = graph.join(np.concatenate(first), np.concatenate(second))
@@ -119,7 +123,7 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
 def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:
     """Gives each of the (ascending) elements that grew the labels of its parts."""
     parts = graph.peers(grown)
-    whole = np.searchsorted(grown, graph.rep[parts])
+    whole = grown.searchsorted(graph.rep[parts])
     graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
 
 
@@ -136,8 +140,8 @@ def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserte
     """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash where two members are different."""
     element, node = graph.nodes_of(elements)
     rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
-    order = np.argsort(node)
-    where = element[order][np.searchsorted(node[order], rows["node"])]
+    order = node.argsort()
+    where = element[order][node[order].searchsorted(rows["node"])]
     target, received = [where], [calculus.class_labels(rows["class"])]
     chosen = flags(len(graph), elements)
     rare = [
@@ -150,7 +154,7 @@ def asserted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserte
     target += [np.array([i for i, _ in rare], np.int64), apart]
     received += [np.array([label for _, label in rare], np.int64), np.full(len(apart), calculus.table.clash_id, np.int64)]
     start = np.full(len(elements), EMPTY_ID, np.int64)
-    return calculus.table.accumulate(start, np.searchsorted(elements, np.concatenate(target)), np.concatenate(received))
+    return calculus.table.accumulate(start, elements.searchsorted(np.concatenate(target)), np.concatenate(received))
 
 
 def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False) -> Ints:
@@ -160,7 +164,7 @@ def refuted_labels(calculus: Calculus, graph: Graph, elements: Ints, *, inserted
     values, inverse = distinct_values(rows)
     labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
     said = labels != EMPTY_ID
-    order = np.argsort(node)
-    where = element[order][np.searchsorted(node[order], rows["node"][said])]
+    order = node.argsort()
+    where = element[order][node[order].searchsorted(rows["node"][said])]
     start = np.full(len(elements), EMPTY_ID, np.int64)
-    return calculus.table.accumulate(start, np.searchsorted(elements, where), labels[said])
+    return calculus.table.accumulate(start, elements.searchsorted(where), labels[said])

@@ -260,13 +260,13 @@ class Store:
         if not len(found["hash"]):
             return nodes
         first = positions(found["hash"], hashes)
-        known = np.flatnonzero(found["hash"][np.minimum(first, len(found["hash"]) - 1)] == hashes)
+        known = (found["hash"][np.minimum(first, len(found["hash"]) - 1)] == hashes).nonzero()[0]
         candidates = found["node"][first[known]]
         is_it = [term == terms[i] for i, term in zip(known.tolist(), self.terms_of(candidates))]
         nodes[known[is_it]] = candidates[is_it]
         shared = found["hash"][1:][found["hash"][1:] == found["hash"][:-1]]
         for i in known[is_in(hashes[known], shared)].tolist():
-            same_hash = found["node"][first[i] : np.searchsorted(found["hash"], hashes[i], "right")]
+            same_hash = found["node"][first[i] : found["hash"].searchsorted(hashes[i], "right")]
             for node, term in zip(same_hash.tolist(), self.terms_of(same_hash)):
                 if term == terms[i]:
                     nodes[i] = node

@@ -131,7 +131,7 @@ class ParquetTable:
         if not len(near):
             return rows
         gone = contained([rows[name] for name in self.identity], [self.removed[name][near] for name in self.identity])
-        return {name: take(column, np.flatnonzero(~gone)) for name, column in rows.items()} if gone.any() else rows
+        return {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()} if gone.any() else rows
 
     @cached_property
     def _opened(self) -> dict[str, MappedFile]:
@@ -241,10 +241,10 @@ class ParquetTable:
 
     def _of_row_groups(self, wanted: Ints) -> list[Columns]:
         index = self._index
-        first = np.searchsorted(wanted, index.low, "left")
-        after = np.searchsorted(wanted, index.high, "right")
+        first = wanted.searchsorted(index.low, "left")
+        after = wanted.searchsorted(index.high, "right")
         parts = []
-        for i in np.flatnonzero(first < after):
+        for i in (first < after).nonzero()[0]:
             group = self._load(int(i))
             rows = matching_rows(group[self.key], wanted[first[i] : after[i]])
             parts.append({name: take(column, rows) for name, column in group.items()})

@@ -73,15 +73,17 @@ class ArrayTable:
 
 def array_table(key: str, columns: Mapping[str, Column], reads: ReadCounter | None = None) -> ArrayTable:
     """``columns`` sorted by ``key``, ties in the order of the other integer columns."""
-    order = sorted_order(columns, key)
-    return ArrayTable(key, {name: take(column, order) for name, column in columns.items()}, reads or ReadCounter())
+    if len(columns[key]) > 1:
+        order = sorted_order(columns, key)
+        columns = {name: take(column, order) for name, column in columns.items()}
+    return ArrayTable(key, dict(columns), reads or ReadCounter())
 
 
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
     """The permutation that sorts by ``key``, then by the other integer columns as they stand."""
     rest = [column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)]
     # Rows with equal numbers may differ in their texts.
-    return np.argsort(row_codes(columns[key], *rest), kind=None if len(rest) + 1 == len(columns) else "stable")
+    return row_codes(columns[key], *rest).argsort(kind=None if len(rest) + 1 == len(columns) else "stable")
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
@@ -103,7 +105,7 @@ def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
         return low, low
     last = len(sorted_keys) - 1
     high = low + ((low <= last) & (sorted_keys[np.minimum(low, last)] == wanted))
-    several = np.flatnonzero((low < last) & (sorted_keys[np.minimum(low + 1, last)] == wanted))
+    several = ((low < last) & (sorted_keys[np.minimum(low + 1, last)] == wanted)).nonzero()[0]
     high[several] = sorted_keys.searchsorted(wanted[several], "right")
     return low, high
 
@@ -111,8 +113,9 @@ def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
 def ranges(low: Ints, high: Ints) -> Ints:
     """low[0] … high[0]-1, low[1] … high[1]-1, and so on, in one array."""
     lengths = high - low
-    starts = np.cumsum(lengths) - lengths
-    return np.repeat(low - starts, lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
+    starts = lengths.cumsum() - lengths
+    found: Ints = (low - starts).repeat(lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
+    return found
 
 
 def take(column: Column, positions: Ints) -> Column:
@@ -224,7 +227,7 @@ def unique(values: Ints) -> Ints:
         return np.array(sorted(set(values.tolist())), values.dtype)
     if _is_dense(values):
         low = int(values.min())
-        found: Ints = np.flatnonzero(np.bincount(values - low)) + low
+        found: Ints = np.bincount(values - low).nonzero()[0] + low
         return found
     ordered = np.sort(values)
     distinct_: Ints = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
@@ -248,11 +251,11 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
-    order = np.argsort(values)
+    order = values.argsort()
     ordered = values[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
     inverse = np.empty(len(values), np.int64)
-    inverse[order] = np.cumsum(is_first) - 1
+    inverse[order] = is_first.cumsum() - 1
     return ordered[is_first], inverse, order[is_first]
 
 
@@ -300,7 +303,7 @@ def positions(ordered: Ints, values: Ints) -> Ints:
     places that lie far apart, each waits for memory."""
     if len(values) <= _FEW_LOOKUPS or (values[1:] >= values[:-1]).all():
         return ordered.searchsorted(values)
-    order = np.argsort(values)
+    order = values.argsort()
     found = np.empty(len(values), np.int64)
     found[order] = ordered.searchsorted(values[order])
     return found
@@ -365,8 +368,8 @@ def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
     kept = contained([new[n] for n in names], [old[n] for n in names])
     left = contained([old[n] for n in names], [new[n] for n in names])
     return (
-        {n: take(new[n], np.flatnonzero(~kept)) for n in names},
-        {n: take(old[n], np.flatnonzero(~left)) for n in names},
+        {n: take(new[n], (~kept).nonzero()[0]) for n in names},
+        {n: take(old[n], (~left).nonzero()[0]) for n in names},
     )
 
 

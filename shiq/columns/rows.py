@@ -36,7 +36,7 @@ def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
     role = np.asarray(abox.role_name) * 2
     named = np.array([*abox.same, *abox.different], np.int64).reshape(-1, 2)
     first, second = node[named[:, 0]], node[named[:, 1]]
-    kind = np.repeat(np.array([SAME, DIFFERENT], np.int64), [len(abox.same), len(abox.different)])
+    kind = np.array([SAME, DIFFERENT], np.int64).repeat([len(abox.same), len(abox.different)])
     return {
         "class_assertions": {"node": node[np.asarray(abox.class_subject)], "class": np.asarray(abox.class_name)},
         "half_edges": both_ends(subject, "role", role, object_),
@@ -80,7 +80,7 @@ def mentioned(abox: ABox) -> Ints:
         used[list(pair)] = True
     for assertion in abox.complex:
         used[[where[i] for i in individuals_of(assertion)]] = True
-    return np.flatnonzero(used)
+    return used.nonzero()[0]
 
 
 @dataclass

@@ -75,9 +75,9 @@ class _Dense:
         used = np.zeros(len(triples.terms), dtype=bool)
         for ids in occurring:
             used[ids] = True
-        self.listed: list[int] = np.flatnonzero(used).tolist()
+        self.listed: list[int] = used.nonzero()[0].tolist()
         self._terms = triples.terms
-        self._dense = np.cumsum(used) - 1
+        self._dense = used.cumsum() - 1
 
     def __getitem__(self, ids: Ids) -> Ids:
         return self._dense[ids]

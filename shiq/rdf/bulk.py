@@ -69,7 +69,7 @@ class Bulk:
 
 def distinct(ids: npt.NDArray[Any]) -> Rows:
     """The different ones of ``ids`` of terms, ascending. (numpy's own loads its masked arrays, which takes its time.)"""
-    return np.flatnonzero(np.bincount(ids))
+    return np.bincount(ids).nonzero()[0]
 
 
 def graph_rows(triples: Triples) -> Rows:
@@ -173,16 +173,16 @@ def resolve(
     bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
     counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
     result = Bulk(
-        np.flatnonzero(kept & types),
-        np.flatnonzero(kept & ~types & ~literal),
-        np.flatnonzero(kept & ~types & literal),
-        np.flatnonzero(built_in),
+        (kept & types).nonzero()[0],
+        (kept & ~types & ~literal).nonzero()[0],
+        (kept & ~types & literal).nonzero()[0],
+        built_in.nonzero()[0],
         bucket == _ANNOTATED,
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
-    result.leftovers += _undeclared(triples, known, np.flatnonzero(bucket == _UNDECLARED), types)
-    result.leftovers += _malformed(triples, np.flatnonzero(bucket == _MALFORMED), types, kind, on_axiom)
-    result.leftovers += _unknown_words(triples, np.flatnonzero(bucket == _MISSPELT), misspelt)
+    result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
+    result.leftovers += _malformed(triples, (bucket == _MALFORMED).nonzero()[0], types, kind, on_axiom)
+    result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
     return result
 
 
@@ -239,8 +239,8 @@ def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
     """The rows of each key, in the order first met."""
     if not len(rows):
         return
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    order = keys.argsort(kind="stable")
+    starts = np.diff(keys[order], prepend=-1).nonzero()[0]
     parts = np.split(rows[order], starts[1:])
     for j in sorted(range(len(parts)), key=lambda j: int(parts[j][0])):
         yield int(keys[order[starts[j]]]), parts[j]
