@@ -112,7 +112,7 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     candidates = contained([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
     if len(candidates) and "hash" in theirs:
         position = rows["literal"] - FRESH
-        used = unique(position)
+        used = unique(position[contained([rows[k] for k in keys], [theirs[k][candidates] for k in keys])])
         hashes = np.zeros(len(batch.literals), np.int64)
         hashes[used] = literal_hash(batch.literals[i] for i in used.tolist())
         near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
 from abox_ops.labels.irrelevance import Irrelevance, OpenClauses
-from shiq.columns.arrays import TINY, Ints, distinct, row_codes, unique
+from shiq.columns.arrays import TINY, Ints, distinct, ranked, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -129,9 +129,11 @@ class LabelTable:
         if len(ids) <= TINY:
             return np.array([self._without_others(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
         number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
-        found, inverse, _ = distinct(number[mask] * _CAPACITY + ids)
+        # Codes as near to each other as the labels there are: a table over them is cheaper than sorting them.
+        size = len(self.labels)
+        found, inverse, _ = distinct(number[mask] * size + ids)
+        found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
-
         return self._masked.of(found, lambda key: self._without_others(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
 
     def cut(self, ids: Ints, mask: int) -> Ints:
@@ -282,5 +284,5 @@ def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
         rows = list(zip(*(column.tolist() for column in columns)))
         rank = {row: i for i, row in enumerate(sorted(set(rows)))}
         return list(rank), np.array([rank[row] for row in rows], np.int64)
-    _, inverse, example = distinct(row_codes(*columns))
+    _, inverse, example = distinct(row_codes(*map(ranked, columns)))
     return list(zip(*(column[example].tolist() for column in columns))), inverse

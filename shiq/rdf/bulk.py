@@ -6,7 +6,7 @@ Each row gets a bucket by what its predicate (or class) and its object are. A ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shiq.model import NOTHING, Literal, Signature
 from shiq.rdf.surroundings import unknown_word
-from shiq.rdf.triples import LITERAL, Triples, column
+from shiq.rdf.triples import IRI, LITERAL, Triples, column
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_DATA,
@@ -23,7 +23,6 @@ from shiq.rdf.vocabulary import (
     DATATYPES,
     DOCUMENTATION,
     INDIVIDUAL_TYPES,
-    NAMESPACES,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
     SWRL,
@@ -51,6 +50,11 @@ _BUCKETS = (
     "leftover:unknown-vocabulary",
 )
 _TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT = range(7)
+
+
+#: What all reserved names begin with.
+_RESERVED = "http://www.w3.org/"
+_LENGTH = len(_RESERVED)
 
 
 @dataclass
@@ -224,8 +228,9 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
 def _misspelt(triples: Triples) -> Flags:
     """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
     flags = np.zeros(len(triples.terms), dtype=bool)
-    reserved = [i for i, term in enumerate(triples.terms) if isinstance(term, str) and term.startswith(NAMESPACES)]
-    flags[[i for i in reserved if is_misspelt(str(triples.terms[i]))]] = True
+    terms: Sequence[Any] = triples.terms
+    reserved = (i for i, kind in enumerate(triples.kinds) if kind == IRI and terms[i][:_LENGTH] == _RESERVED)
+    flags[[i for i in reserved if is_misspelt(terms[i])]] = True
     datatypes = {iri for iri in triples.datatypes if is_misspelt(iri)}
     if datatypes:
         flags[[i for i, term in enumerate(triples.terms) if isinstance(term, Literal) and term.datatype in datatypes]] = True
