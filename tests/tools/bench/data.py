@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,6 +66,30 @@ def sample(lines: Path, count: int, seed: int, file: Path) -> Path:
     wanted = set(random.Random(f"bench {seed}").sample(range(total), count))
     with lines.open("rb") as given, file.open("wb") as out:
         out.writelines(line for i, line in enumerate(given) if i in wanted)
+    return file
+
+
+def swapped(triples: Path, count: int, seed: int, file: Path) -> Path:
+    """Writes ``count`` insertions to ``file``: triples drawn evenly from a packed file of N-Triples, each with the object of
+    another one on the same predicate. Raises InputError where there are too few."""
+    rng = random.Random(f"bench {seed}")
+    with gzip.open(triples, "rt", encoding="utf-8") as given:
+        total = sum(1 for _ in given)
+    wanted = set(rng.sample(range(total), min(total, 20 * count)))
+    with gzip.open(triples, "rt", encoding="utf-8") as given:
+        drawn = [line.removesuffix(" .\n").split(" ", 2) for i, line in enumerate(given) if i in wanted]
+    objects: dict[str, list[str]] = {}
+    for _, predicate, value in drawn:
+        objects.setdefault(predicate, []).append(value)
+    rng.shuffle(drawn)
+    made = {
+        f"{subject} {predicate} {other} .\n": None
+        for subject, predicate, value in drawn
+        if (other := rng.choice(objects[predicate])) != value
+    }
+    if len(made) < count:
+        raise InputError(f"{triples} gives only {len(made)} swapped objects", f"Name data with more than {20 * count} triples.")
+    file.write_text("".join(list(made)[:count]), encoding="utf-8")
     return file
 
 

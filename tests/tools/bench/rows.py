@@ -290,7 +290,7 @@ ROWS: Mapping[str, Row] = {
             "store-open",
             "LUBM-5, 5 % batch, store open, beside Pellet's incremental step with its parsing",
             (
-                _faster(10),
+                _faster(12),
                 _FASTER_CPU,
                 *_OURS,
                 Figure("shiq, first batch of the session", _SECONDS),

@@ -33,9 +33,10 @@ from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRec
 from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.rows import ROWS as BATCH_ROWS
 from tests.tools.bench.rule_rows import RULE_ROWS
+from tests.tools.bench.small_batches import SMALL_BATCH_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **DISCOVERY_ROWS}
+ROWS = {**BATCH_ROWS, **SMALL_BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **DISCOVERY_ROWS}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
