@@ -113,22 +113,19 @@ class Graph:
         if not is_known.all():
             new = group = unique(keys[~is_known])
             if self.merged is not None and len(self.merged):
-                old = new[new < FRESH]
-                groups, members = self.merged.members(unique(self.merged.of(old)))
+                groups, members = self.merged.members(unique(self.merged.of(new[new < FRESH])))
                 fresh = new[new >= FRESH]
                 new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
             self._add(new, group)
             at, _ = self._places(keys)
-        found: Ints = self._numbers[at]
-        return found
+        return self._numbers[at]
 
     def _places(self, keys: Ints) -> tuple[Ints, Bools]:
         """Where each of ``keys`` is, or would be, among those that were met; and which were."""
         if not len(self._keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
         at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
-        is_known: Bools = self._keys[at] == keys
-        return at, is_known
+        return at, self._keys[at] == keys
 
     def _add(self, keys: Ints, group: Ints) -> None:
         count = len(self)
@@ -163,15 +160,10 @@ class Graph:
 
     def is_new(self) -> Bools:
         """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
-        fresh: Bools = self.key >= FRESH
-        if self._is_joined:
-            fresh = flags(len(self), self.rep[fresh])
-        return fresh | self.is_joined()
+        return flags(len(self), self.rep[self.key >= FRESH]) | self.is_joined()
 
     def is_joined(self) -> Bools:
         """By element: whether A⁺ made it of several."""
-        if not self._is_joined:
-            return np.zeros(len(self), np.bool_)
         return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
     # --- rows --------------------------------------------------------------------------------------
