@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from pathlib import Path
@@ -12,7 +13,7 @@ from jobs.evaluation.evaluate.data import Dataset
 from jobs.evaluation.insertions import read_triples
 from shiq.errors import InputError, UsageError
 from tests.tools.bench import run as bench
-from tests.tools.bench.data import DATA_SEED, Base, base, sample
+from tests.tools.bench.data import DATA_SEED, Base, base, sample, swapped
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
 from tests.tools.bench.repeat import Repeat, Row
@@ -167,6 +168,19 @@ def test_processes_give_verdict_share_and_what_they_used(animals: Base, tmp_path
     assert [entry["verdict"] for entry in singly] == ["consistent"] * 10
     with pytest.raises(NotMeasured, match="missing"):
         at_work.check(animals.store, tmp_path / "missing.nt")
+
+
+def test_swapped_objects_stay_with_their_predicate(tmp_path: Path) -> None:
+    given = {(f"<urn:s{i}>", f"<urn:p{i % 3}>", f"<urn:o{i % 3}.{i}>") for i in range(60)}
+    with gzip.open(tmp_path / "data.nt.gz", "wt") as out:
+        out.writelines(f"{' '.join(triple)} .\n" for triple in sorted(given))
+    file = swapped(tmp_path / "data.nt.gz", 20, 1, tmp_path / "swapped.nt")
+    made = [tuple(line.removesuffix(" .").split(" ")) for line in file.read_text().splitlines()]
+    assert len(set(made)) == 20 and given.isdisjoint(made)
+    assert {(s, p) for s, p, _ in made} <= {(s, p) for s, p, _ in given}
+    assert {(p, o) for _, p, o in made} <= {(p, o) for _, p, o in given}
+    with pytest.raises(InputError, match="swapped objects"):
+        swapped(tmp_path / "data.nt.gz", 100, 1, file)
 
 
 def test_an_absent_peer_is_a_note(animals: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
