@@ -137,7 +137,7 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     labels = patch.labels().copy()
     clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
     for _ in range(8):
-        counts = [FineCounts(calculus, graph, labels.copy, nobody, None, known) for known in (remembered, ElementAnswers())]
+        counts = [FineCounts(calculus, graph, labels.copy, nobody, known) for known in (remembered, ElementAnswers())]
         for clause in clauses:
             here, afresh = (of.is_within_alone(graph.reps(), clause).tolist() for of in counts)
             assert here == afresh, (seed, clause)
