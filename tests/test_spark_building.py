@@ -166,12 +166,14 @@ class Embedded:
     certificate: tuple[int, int, int] | None
 
 
-def embedded(path: Path, ontology: Reading, sources: Sequence[object], *, completes: bool = True) -> Embedded:
+def embedded(
+    path: Path, ontology: Reading, sources: Sequence[object], *, completes: bool = True, width: int | None = None
+) -> Embedded:
     assert not len(ontology.abox)
     given = read_assertions(list(sources), ontology.tbox.signature, ontologies=ontology.ontologies, axioms=ontology.tbox.axioms)
     leftovers = (*ontology.leftovers, *given.leftovers)
     decider = Decider(create("own"))
-    prepared = prepare(ontology.tbox, given.abox)
+    prepared = prepare(ontology.tbox, given.abox, width)
     found = prepared.certified(decider.decide, lambda: False) if completes and len(given.abox) else None
     prepared = found[0] if found else prepared
     left_out, names = of_data(given.left_out), ontology.ontologies
@@ -241,7 +243,7 @@ def compare(
 ) -> tuple[Store, BuiltStore]:
     settings = BuildSettings(width=width, chunk_bytes=chunk_bytes, reasoner="own", completes=completes)
     ours, found = built(session, tmp_path / "spark", ontology, sources, settings)
-    theirs = embedded(tmp_path / "local", ontology, sources, completes=completes)
+    theirs = embedded(tmp_path / "local", ontology, sources, completes=completes, width=width)
     assert_equal(ours, theirs.store)
     assert found.read.ledger == theirs.given.ledger
     assert_same_answer(found, ontology, theirs)
@@ -363,7 +365,7 @@ def test_the_clustered_numbering(seed: int, width: int, finish: int, tmp_path: P
         monkeypatch.setattr(module, name, value)
     settings = BuildSettings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
     ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
-    assert_equal(ours, embedded(tmp_path / "local", ontology, [file]).store)
+    assert_equal(ours, embedded(tmp_path / "local", ontology, [file], width=width).store)
     assert ours.terms_of(ours.table("individuals").all()["node"]) != sorted(set(terms)), "it was clustered"
 
 
@@ -447,7 +449,7 @@ def test_bad_lines_are_found_and_located(tmp_path: Path) -> None:
 def test_all_that_is_left_out_is_kept_however_much(session: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than a verdict tells, of one chunk and of several, where the chunks have to be judged again, and of what the driver
     reads; by source and line, and nothing twice. Ill-typed literals have their places too."""
-    for name in ("rejects", "accounts", "judging"):
+    for name in ("triples", "accounts", "judging"):
         monkeypatch.setattr(f"shiq.rdf.{name}.MOST_SHOWN", 5)
     monkeypatch.setattr("jobs.spark.building.chunks.MOST_SHOWN", 5)
     broken = [f"<urn:broken{i}> <urn:owner> <urn:Cat" for i in range(40)]
