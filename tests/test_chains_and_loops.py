@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import pytest
@@ -14,7 +17,8 @@ from shiq.check import check_insertions
 from shiq.clause import AtLeast
 from shiq.profile import split_axioms
 from shiq.reasoner.hypertableau import tables
-from shiq.roles import role_box
+from shiq.role_words import RolePaths, WordAutomaton, beyond_reach
+from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.verdict import Verdict
 from simplify import loops, simplify
 from simplify.inclusion import Context, Inclusion
@@ -86,6 +90,82 @@ def test_axioms_that_come_later_leave_clauses_as_they_are() -> None:
     before, after = simplify(tbox).clauses, simplify(tbox, more).clauses
     assert after.clauses[: len(before.clauses)] == before.clauses
     assert after.atoms[: len(before.atoms)] == before.atoms
+
+
+# --- automata ---------------------------------------------------------------------------------------
+
+
+def random_regular(seed: int) -> list[m.Axiom]:
+    """Role axioms, chains among them that are regular."""
+    rng = random.Random(f"words {seed}")
+
+    def role() -> m.ObjectPropertyExpression:
+        one = rng.choice((R, S, T))
+        return m.ObjectInverseOf(one) if rng.random() < 0.25 else one
+
+    axioms: list[m.Axiom] = []
+    for _ in range(rng.choice((1, 2, 2, 3))):
+        sup, links = role(), [role() for _ in range(rng.choice((2, 2, 3)))]
+        if (place := rng.choice((None, 0, -1))) is not None:
+            links[place] = sup
+        axioms.append(m.SubObjectPropertyChain(tuple(links), sup))
+    more = (m.SubObjectPropertyOf(role(), role()), m.EquivalentObjectProperties((role(), role())))
+    alone = (m.TransitiveObjectProperty(rng.choice((R, S, T))), m.SymmetricObjectProperty(rng.choice((R, S, T))))
+    axioms += rng.sample((*more, *alone), rng.choice((0, 1, 1, 2)))
+    beyond = beyond_reach(axioms, {})
+    return [axiom for axiom in axioms if axiom not in beyond]
+
+
+def derivation(axioms: list[m.Axiom], box: RoleBox) -> Callable[[tuple[Role, ...]], frozenset[Role]]:
+    """The roles that a word is below, by the axioms as rules of a grammar."""
+    rules = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, m.SubObjectPropertyChain)]
+    rules += [((r, r), r) for r in box.transitive]
+    rules += [(tuple(r.inverse for r in reversed(word)), sup.inverse) for word, sup in rules]
+
+    def fits(links: tuple[Role, ...], word: tuple[Role, ...]) -> bool:
+        if len(links) == 1:
+            return links[0] in above(word)
+        cuts = range(1, len(word) - len(links) + 2)
+        return any(links[0] in above(word[:i]) and fits(links[1:], word[i:]) for i in cuts)
+
+    @cache
+    def above(word: tuple[Role, ...]) -> frozenset[Role]:
+        if len(word) == 1:
+            return box.superroles(word[0])
+        return frozenset(s for links, sup in rules if fits(links, word) for s in box.superroles(sup))
+
+    return above
+
+
+def accepts(automaton: WordAutomaton, word: Iterable[Role], box: RoleBox) -> bool:
+    states = {0}
+    for letter in word:
+        states = {q for p, role, q in automaton.steps if p in states and role in box.superroles(letter)}
+    return not automaton.finals.isdisjoint(states)
+
+
+def misread_words(seeds: range) -> Iterator[str]:
+    letters = [Role(p.iri, inverted) for p in (R, S, T) for inverted in (False, True)]
+    for seed in seeds:
+        axioms = random_regular(seed)
+        paths = RolePaths(axioms)
+        above = derivation(axioms, paths.roles)
+        for role, length in product(letters, (1, 2, 3)):
+            if not paths.roles.is_simple(role):
+                automaton = paths.automaton(role)
+                for word in product(letters, repeat=length):
+                    if accepts(automaton, word, paths.roles) != (role in above(word)):
+                        yield f"seed {seed}: {role} {word}"
+
+
+def _without_rounds(self: RolePaths, automaton: WordAutomaton) -> WordAutomaton:
+    return replace(automaton, steps=frozenset((p, role, q) for p, role, q in automaton.steps if p != q))
+
+
+def test_automata_accept_what_the_axioms_derive(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not list(misread_words(range(80)))
+    monkeypatch.setattr(RolePaths, "_without_lesser_letters", _without_rounds)
+    assert any(misread_words(range(80)))
 
 
 # --- random comparison ------------------------------------------------------------------------------
