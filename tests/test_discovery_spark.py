@@ -109,7 +109,7 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and batches at random."""
     from jobs.streaming.chunks import TOLD, Moment, rows_of, unpacked
     from jobs.streaming.discovery import EntailedWindows, system_of
-    from jobs.streaming.ordering import Order, Told, moment_of
+    from jobs.streaming.ordering import BatchTold, Order, moment_of
 
     folder.mkdir()
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
@@ -131,10 +131,10 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
                 )
                 order = Order(pickle.loads(pickle.dumps(system)), kept_order)
                 parts: dict[int, list[Any]] = {}
-                told_now = Told(moment := Moment())
+                told_now = BatchTold(moment := Moment())
                 for bucket, rank, data in [*order.take(chunks)]:
                     if bucket == TOLD:
-                        told_now = Told.of_bytes(data)
+                        told_now = BatchTold.of_bytes(data)
                     elif rank:
                         parts.setdefault(bucket, []).append(unpacked(data))
                     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,48 @@ def test_what_is_too_long_is_seen() -> None:
     long = "class A:\n" + "    x = 1\n" * 250
     assert too_long(long, 250) == ["251 lines", "class A: 251 lines"]
     assert too_long(long, 251) == ["class A: 251 lines"]
+
+
+#: Nouns that end as participles do.
+NOUNS = {"Feed", "Need"}
+#: Participles that do not end in -ed.
+IRREGULAR = {"Found", "Held", "Kept", "Known", "Met", "Read", "Said", "Sent", "Shown", "Told"}
+
+
+def names_twice(classes: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """The names that (name, file) pairs give to classes of more than one folder, with the files. A leading underscore makes a
+    name one of its file."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, file in classes:
+        if not name.startswith("_"):
+            found[name].add(file)
+    return {name: files for name, files in found.items() if len({file.rpartition("/")[0] for file in files}) > 1}
+
+
+def bare_participles(names: Iterable[str]) -> set[str]:
+    """The ``names`` of one word that says what was done to a thing, and not what it is."""
+    words = (name for name in names if name.isidentifier() and sum(letter.isupper() for letter in name) == 1)
+    return {name for name in words if name in IRREGULAR or (name.endswith("ed") and name not in NOUNS)}
+
+
+def _classes(packages: Iterable[str]) -> list[tuple[str, str]]:
+    return [
+        (node.name, path.relative_to(ROOT).as_posix())
+        for package in packages
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
+def test_a_class_is_named_by_a_noun_and_below_the_streams_once() -> None:
+    assert not bare_participles(name for name, _ in _classes(FILES) if not name.startswith("_"))
+    found = names_twice(_classes(("shiq", "simplify", "abox_ops", "jobs")))
+    streaming = {name for name, file in _classes(("jobs",)) if file.startswith(("jobs/streaming/", "jobs/evaluation/streams/"))}
+    assert found.keys() <= streaming
+
+
+def test_a_name_that_stands_twice_and_a_participle_are_seen() -> None:
+    assert names_twice([("Batch", "a/x.py"), ("Batch", "b/x.py"), ("_Part", "a/x.py"), ("_Part", "b/x.py")]).keys() == {"Batch"}
+    assert not names_twice([("Counts", "a/x.py"), ("Counts", "a/y.py")])
+    assert bare_participles(["Keyed", "Found", "Need", "KeyedTable", "Graph"]) == {"Keyed", "Found"}

@@ -20,7 +20,7 @@ from streams.rules.dictionary import FIRST, Dictionary, calculate
 from streams.rules.evaluation import Engine
 from streams.rules.fixpoint import Recursion
 from streams.rules.operators import Context
-from streams.rules.predicates import Maintained
+from streams.rules.predicates import MaintainedRule
 from streams.rules.problems import EvaluationError
 from streams.rules.reference import Reference
 from streams.rules.relations import NONE, Relation
@@ -64,14 +64,14 @@ def _staying(counter: Counter, came: list[Any], went: list[Any]) -> Any:
     return _moved(counter, came, [])
 
 
-def _positive_only(context: Context, rule: Maintained) -> None:
+def _positive_only(context: Context, rule: MaintainedRule) -> None:
     kept = rule.patterns
     rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.positive]
     maintain(context, rule)
     rule.__dict__["patterns"] = kept
 
 
-def _never_again(rule: Maintained) -> bool:
+def _never_again(rule: MaintainedRule) -> bool:
     return not rule.has_run
 
 
@@ -84,7 +84,7 @@ FAULTS = {
     "a window off by one": (History, "between", _shifted),
     "departures not counted": (Counter, "_moved", _staying),
     "changes of negative literals dropped": ("streams.rules.evaluation", "maintain", _positive_only),
-    "a stratum skipped though its input changed": (Maintained, "is_due", _never_again),
+    "a stratum skipped though its input changed": (MaintainedRule, "is_due", _never_again),
     "window literals without delta in recursion": (View, "grow", _no_growth),
     "constants forgotten though they are held": (Dictionary, "forget_but", lambda dictionary, used: _forget_all(dictionary)),
 }

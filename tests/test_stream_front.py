@@ -20,7 +20,7 @@ import pytest
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.verdict import KINDS
 from streams.front.arrivals import Arrivals
-from streams.front.checkpoint import POINTS, Checkpoint, Pace, Saved, checkpointing, packed, unpacked
+from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
 from streams.front.input import Input
 from streams.front.lateness import Clock
@@ -217,7 +217,7 @@ def test_tables_as_outputs(tmp_path: Path, name: str) -> None:
 
 def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
     place, settings = tmp_path / "checkpoint", {"window": "3", "tbox": "abc"}
-    saved = Saved({"events.jsonl": {"line": 2, "byte": 80}}, {"out": 7}, b"state")
+    saved = CheckpointContent({"events.jsonl": {"line": 2, "byte": 80}}, {"out": 7}, b"state")
     with checkpointing(place, settings) as checkpoint:
         assert checkpoint.load() is None
         checkpoint.save(saved)

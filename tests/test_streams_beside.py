@@ -15,7 +15,7 @@ from shiq.check import check_insertions, open_store
 from shiq.verdict import Verdict
 from streams.consistency import check_stream, plan, spans
 from streams.consistency import sides as module
-from streams.consistency.embedded import Asked, watch_run
+from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
 from streams.front.lateness import Clock
 from streams.front.rejects import Rejects
@@ -30,7 +30,7 @@ def sides(watched: Any, source: str, folder: Path, static: Any, end: int, latene
     files = {name: str(folder / f"{name}.jsonl") for name in ("accepted", "quarantine")}
     with started([open_source(source)], files) as run:
         arrivals = Arrivals(Clock(lateness), Rejects())
-        result = watch_run(run, watched, arrivals, Asked(0, end, batch), static)
+        result = watch_run(run, watched, arrivals, StreamQuestion(0, end, batch), static)
     return result, [read(Path(file)) for file in files.values()]
 
 

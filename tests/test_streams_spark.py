@@ -20,7 +20,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.streaming.chunks import TOLD, Limits, Split, rows_of
-from jobs.streaming.ordering import Order, Told
+from jobs.streaming.ordering import BatchTold, Order
 from jobs.streaming.pieces import Piece, advanced, between, records, units
 from shiq import model as owl
 from shiq.abox import abox_of
@@ -307,7 +307,7 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
             order = Order(system, state)
             for bucket, place, data in order.take(rows):
                 if bucket == TOLD:
-                    last = Told.of_bytes(data)
+                    last = BatchTold.of_bytes(data)
                     told += [dict(zip(("kind", "source", "line", "reason", "text"), reject)) for reject in last.rejects]
                     counts = {name: counts[name] + last.counts[name] for name in counts}
                 elif place:
@@ -329,7 +329,7 @@ def test_partitions_of_a_topic_go_side_by_side() -> None:
             rows += rows_of(
                 chunk, system, lambda first, _, p=partition: [0, first.line, p], source=f"k/{partition}", is_topic=True
             )
-    told = next(Told.of_bytes(data) for bucket, _, data in Order(system).take(rows) if bucket == TOLD)
+    told = next(BatchTold.of_bytes(data) for bucket, _, data in Order(system).take(rows) if bucket == TOLD)
     assert (told.counts["events"], told.rejects, told.moment.newest) == (60, [], 31)
 
 

@@ -26,7 +26,7 @@ def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class Conclusions:
     """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model; ``touches``: see
     `EventModules`."""
 
@@ -118,7 +118,7 @@ class InsideEntailer:
 
     def found(
         self, event: EventAssertions, individuals: Sequence[str], names: frozenset[str], deadline: float | None, *, alone: bool
-    ) -> Found:
+    ) -> Conclusions:
         """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I. Raises:
         Contradiction, OpenQuestion."""
         said = self._said(event)
@@ -150,7 +150,7 @@ class InsideEntailer:
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
                 pairs.update((self._asked.roles[role], a, b) for a in at[number, first] for b in at[number, second])
-        return Found(types, frozenset(pairs), held, found.touches)
+        return Conclusions(types, frozenset(pairs), held, found.touches)
 
     def asked_names(self, event: EventAssertions) -> frozenset[str]:
         """The names that are asked about."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import product
 
 from abox_ops.entailment.bounds import Contradiction, OpenQuestion
-from abox_ops.entailment.inside import Found, InsideEntailer
+from abox_ops.entailment.inside import Conclusions, InsideEntailer
 from abox_ops.entailment.modules import AskedVocabulary
 from abox_ops.entailment.plain import PlainReading
 from abox_ops.entailment.premises import EventAssertions, Premises, class_text, denial, mentioned
@@ -69,7 +69,7 @@ class OutsideEntailer:
 
     def _found(
         self, event: EventAssertions, individuals: Sequence[str], naming: EventAssertions, deadline: float | None
-    ) -> Found:
+    ) -> Conclusions:
         """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
         classes = asked_classes(self._premises, naming, self._asked.classes)
         low = self._below(event, individuals, deadline)
@@ -91,9 +91,9 @@ class OutsideEntailer:
                 self._expected.add((text, below[i]))
         if not any(denied):
             whole.require_consistent()
-        return Found({i: frozenset(found) for i, found in types.items()}, self._pairs(low, individuals, whole), low.held)
+        return Conclusions({i: frozenset(found) for i, found in types.items()}, self._pairs(low, individuals, whole), low.held)
 
-    def _pairs(self, low: Found, individuals: Sequence[str], whole: _Settling) -> frozenset[RolePair]:
+    def _pairs(self, low: Conclusions, individuals: Sequence[str], whole: _Settling) -> frozenset[RolePair]:
         found = set(low.pairs)
         for role in self._asked.roles:
             start, end = map(owl.Class, self._asked.ends(role))
@@ -111,7 +111,7 @@ class OutsideEntailer:
 
     # --- below ------------------------------------------------------------------------------------
 
-    def _below(self, event: EventAssertions, individuals: Sequence[str], deadline: float | None) -> Found:
+    def _below(self, event: EventAssertions, individuals: Sequence[str], deadline: float | None) -> Conclusions:
         """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole then."""
         said = _named_nominals((*event.inside, *event.outside))
         for premises, entailer in self._lower:
@@ -127,7 +127,7 @@ class OutsideEntailer:
                     return entailer.found(below, individuals, entailer.asked_names(below), deadline, alone=True)
             except OpenQuestion:
                 continue
-        return Found({}, frozenset(), {})
+        return Conclusions({}, frozenset(), {})
 
     @cached_property
     def _lower(self) -> list[tuple[Premises, InsideEntailer]]:

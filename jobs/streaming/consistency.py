@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.session import stop
 from jobs.streaming.chunks import Limits, Moment, Row, Split
-from jobs.streaming.ordering import Told
+from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.query import Query
 from jobs.streaming.session import streaming_session
@@ -147,7 +147,7 @@ class Findings:
 
     watch: Watch
 
-    def hear(self, told: Told, rows: Sequence[Row]) -> None:
+    def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes the figures, rejects and rows of a batch."""
         watch, counts = self.watch, dict(told.counts)
         watch.arrivals.first, watch.arrivals.clock.newest = told.moment.first, told.moment.newest

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.session import stop
 from jobs.streaming.chunks import Limits, Moment, Row, Split
-from jobs.streaming.ordering import Told
+from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.query import Query
 from jobs.streaming.session import streaming_session
@@ -29,7 +29,7 @@ from jobs.streaming.sources import is_kafka
 from shiq import model as owl
 from shiq.bits import bits
 from streams.discovery.atomsets import Atom
-from streams.discovery.entailing import Knowledge, Undecided
+from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
 from streams.discovery.intake import Intake
 from streams.discovery.stream import Discovery, Mining
 from streams.front.event import Event
@@ -118,7 +118,7 @@ class SnapshotEntailment:
             reason = None
             try:
                 found = self.knowledge.entailed(self._intake.assertions(list(held[t]), lambda kind, reason, text: None))
-            except Undecided as undecided:
+            except UndecidedEntailmentError as undecided:
                 found, reason = None, undecided.reason
             if found is None:
                 out.append((t, reason))
@@ -133,7 +133,7 @@ class EntailedWindows:
 
     discovery: Discovery
 
-    def hear(self, told: Told, rows: Sequence[Row]) -> None:
+    def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes a batch, and reports what is due by it."""
         discovery, counts = self.discovery, told.counts
         arrivals = discovery.arrivals

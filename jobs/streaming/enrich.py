@@ -23,11 +23,11 @@ from jobs.spark.worker import kept
 from jobs.streaming.chunks import MOST_RECORDS, Limits, packed, unpacked
 from jobs.streaming.query import Batches
 from jobs.streaming.session import streaming_session
-from jobs.streaming.shipped import Shipped
+from jobs.streaming.shipped import ShippedValue
 from jobs.streaming.sources import chunked, is_kafka
 from shiq.errors import UsageError
 from shiq.verdict import Verdict
-from streams.enrichment.answers import Enriched, entry_of
+from streams.enrichment.answers import EnrichedEvent, entry_of
 from streams.enrichment.cache import Entry
 from streams.enrichment.entries import entry_of as entry_of_text
 from streams.enrichment.entries import entry_text, key_of, key_text
@@ -104,7 +104,7 @@ class _Chunk:
             self.rows.append((line, _BROKEN, str(error), record.text))
             return
         asked = self.system.reader.question(event)
-        if isinstance(asked, Enriched):
+        if isinstance(asked, EnrichedEvent):
             self._put(line, -1 - _ANSWERED.index(asked.verdict), asked, t, identifier)
             return
         key, order = asked.keyed
@@ -113,7 +113,7 @@ class _Chunk:
             entry = self.system.answer(asked)
             self.bypassed += 1
             self.calls += self.system.realizer.calls - before
-            self._put(line, -1 - _ANSWERED.index(entry.verdict), Enriched(entry, order, False, ()), t, identifier)
+            self._put(line, -1 - _ANSWERED.index(entry.verdict), EnrichedEvent(entry, order, False, ()), t, identifier)
             return
         place = self._places.get(key)
         if place is None:
@@ -123,12 +123,12 @@ class _Chunk:
                 self.unknown[key_text(key)] = [*asked.lines]
         found = self.known.get(key)
         if found is not None:
-            self._put(line, place, Enriched(found, order, True, ()), t, identifier)
+            self._put(line, place, EnrichedEvent(found, order, True, ()), t, identifier)
         else:
             names = [name if isinstance(name, str) else None for name in order]
             self.rows.append((line, place, json.dumps([t, identifier, names]), None))
 
-    def _put(self, line: int, key: int, found: Enriched, t: int | None, identifier: str | None) -> None:
+    def _put(self, line: int, key: int, found: EnrichedEvent, t: int | None, identifier: str | None) -> None:
         is_shown = not self.system.only or has_type(found, self.system.only)
         self.rows.append((line, key, *(row_halves(found, t, identifier) if is_shown else ("", ""))))
 
@@ -144,7 +144,7 @@ def chunks_of(
     system: EventKeys,
     place: Callable[[Record, int], list[Any]],
     *,
-    known: Shipped[dict[Key, Entry]],
+    known: ShippedValue[dict[Key, Entry]],
     source: str,
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
@@ -168,7 +168,7 @@ def chunks_of(
     yield whole(position)
 
 
-def reasoned(system: Shipped[EventKeys], rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, int]]:
+def reasoned(system: ShippedValue[EventKeys], rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, int]]:
     """In a task: the entries of keys, each by one event; how many questions that took."""
     for text, lines in rows:
         own = system.value
@@ -237,10 +237,10 @@ class OrderedRows:
                 continue
             is_hit = place >= 0 and self._met(*entries[keys[place]])
             if place < 0:
-                stream.enricher.told(Enriched(Entry(_ANSWERED[-1 - place]), (), False, ()))
+                stream.enricher.told(EnrichedEvent(Entry(_ANSWERED[-1 - place]), (), False, ()))
             elif second is None:
                 t, identifier, names = json.loads(first)
-                found = Enriched(entries[keys[place]][1], names, is_hit, ())
+                found = EnrichedEvent(entries[keys[place]][1], names, is_hit, ())
                 is_shown = not stream.only or has_type(found, stream.only)
                 first, second = row_halves(found, t, identifier) if is_shown else ("", "")
             if second:
@@ -250,7 +250,7 @@ class OrderedRows:
         """Whether one process would have had the entry, at this place."""
         enricher = self.stream.enricher
         if enricher.entries.find(key) is None:
-            enricher.told(Enriched(entry, (), False, ()))
+            enricher.told(EnrichedEvent(entry, (), False, ()))
             enricher.entries.keep(key, entry)
             return False
         enricher.counts.events += 1
@@ -265,16 +265,16 @@ class EnrichedBatches(Batches):
 
     system: EventKeys
     listener: OrderedRows
-    _known: Shipped[dict[Key, Entry]] | None = None
+    _known: ShippedValue[dict[Key, Entry]] | None = None
 
-    def planned(self, system: Shipped[Any], *, follow: bool) -> DataFrame:
+    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         return self.incoming(follow=follow)
 
-    def hear(self, frame: DataFrame, system: Shipped[Any], *, is_new: bool) -> None:
+    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
         if not is_new:
             return
         enricher, context, begun = self.listener.stream.enricher, self.session.sparkContext, perf_counter()
-        known = Shipped(context, dict(enricher.entries)) if self._known is None else self._known
+        known = ShippedValue(context, dict(enricher.entries)) if self._known is None else self._known
         found = chunked(frame, self.targets, system, partial(chunks_of, known=known)).toArrow()
         enricher.counts.seconds["keys"] += perf_counter() - begun
 

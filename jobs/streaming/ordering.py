@@ -40,7 +40,7 @@ class _Heard(Rejects):
 
 
 @dataclass
-class Told:
+class BatchTold:
     """What a batch tells the driver."""
 
     moment: Moment
@@ -52,9 +52,9 @@ class Told:
         return json.dumps([self.moment, self.positions, self.counts, self.rejects]).encode()
 
     @staticmethod
-    def of_bytes(data: bytes) -> Told:
+    def of_bytes(data: bytes) -> BatchTold:
         moment, positions, counts, rejects = json.loads(data)
-        return Told(Moment(*moment), positions, counts, [tuple(reject) for reject in rejects])
+        return BatchTold(Moment(*moment), positions, counts, [tuple(reject) for reject in rejects])
 
 
 class Order:
@@ -98,7 +98,7 @@ class Order:
         moment = Moment(self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark)
         for bucket in range(self.buckets):
             yield bucket, "", json.dumps(moment).encode()
-        yield TOLD, "", Told(moment, positions, counts, rejects).to_bytes()
+        yield TOLD, "", BatchTold(moment, positions, counts, rejects).to_bytes()
 
     def _numbered(self, head: Head) -> tuple[Head, int]:
         """A head, and what is added to its lines."""

@@ -22,13 +22,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from jobs.streaming.chunks import TOLD, Moment, Row, System
-from jobs.streaming.ordering import Told
+from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.shipped import Shipped
+from jobs.streaming.shipped import ShippedValue
 from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
 from shiq.errors import OperationalError, ShiqError
-from streams.front.checkpoint import Saved
+from streams.front.checkpoint import CheckpointContent
 from streams.front.run import Run
 
 #: Seconds between looks whether Ctrl-C was pressed.
@@ -40,7 +40,7 @@ _TOO_SLOW, _ATTEMPTS = "to connect back", 5
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
-class Kept(Protocol):
+class RunState(Protocol):
     """What a checkpoint takes beside positions and outputs."""
 
     def state(self) -> bytes:
@@ -50,10 +50,10 @@ class Kept(Protocol):
         """Goes on where another run was."""
 
 
-class Listener(Kept, Protocol):
+class Listener(RunState, Protocol):
     """Hears, on the driver, what each batch brings; writes it to the outputs of its run."""
 
-    def hear(self, told: Told, rows: list[Row]) -> None:
+    def hear(self, told: BatchTold, rows: list[Row]) -> None:
         """Takes what the order tells, and the rows of all buckets."""
 
 
@@ -64,7 +64,7 @@ class Batches:
     session: SparkSession
     targets: Sequence[str]
     system: Any
-    listener: Kept
+    listener: RunState
     run: Run
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
@@ -73,15 +73,15 @@ class Batches:
     positions: dict[str, int] = field(default_factory=dict)
     failed: ShiqError | None = None
 
-    def planned(self, system: Shipped[Any], *, follow: bool) -> DataFrame:
+    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         """What Spark makes of each batch by itself."""
         raise NotImplementedError
 
-    def hear(self, frame: DataFrame, system: Shipped[Any], *, is_new: bool) -> None:
+    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
         """Hears a batch, on the driver; one that is not new has been heard, and was to be made again."""
         raise NotImplementedError
 
-    def finish(self, folder: Path, system: Shipped[Any]) -> list[Row]:
+    def finish(self, folder: Path, system: ShippedValue[Any]) -> list[Row]:
         """The rows that the end of the input brings."""
         return []
 
@@ -91,7 +91,7 @@ class Batches:
         Raises: UsageError, InputError, OperationalError."""
         if self.run.saved is not None:
             self._restore(self.run.saved)
-        system = Shipped(self.session.sparkContext, self.system)
+        system = ShippedValue(self.session.sparkContext, self.system)
         try:
             with self._folder() as folder:
                 for attempt in range(1, _ATTEMPTS + 1):
@@ -107,7 +107,7 @@ class Batches:
         finally:
             system.destroy()
 
-    def _start(self, system: Shipped[Any], folder: Path, follow: bool) -> StreamingQuery:
+    def _start(self, system: ShippedValue[Any], folder: Path, follow: bool) -> StreamingQuery:
         writer = self.planned(system, follow=follow).writeStream.outputMode("append")
         writer = writer.foreachBatch(partial(self._batch, system)).option("checkpointLocation", str(folder))
         return (writer.trigger(availableNow=True) if is_kafka(self.targets) and not follow else writer).start()
@@ -141,7 +141,7 @@ class Batches:
         finally:
             query.stop()
 
-    def _batch(self, system: Shipped[Any], frame: DataFrame, number: int) -> None:
+    def _batch(self, system: ShippedValue[Any], frame: DataFrame, number: int) -> None:
         """Hears one batch and saves, unless that was done before."""
         try:
             self.hear(frame, system, is_new=number > self.batch)
@@ -151,13 +151,15 @@ class Batches:
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
                 self.run.checkpoint.save(
-                    Saved({"batch": number, "moment": self.moment, "read": self.positions}, lengths, self.listener.state())
+                    CheckpointContent(
+                        {"batch": number, "moment": self.moment, "read": self.positions}, lengths, self.listener.state()
+                    )
                 )
         except ShiqError as error:
             self.failed = error
             raise
 
-    def _restore(self, saved: Saved) -> None:
+    def _restore(self, saved: CheckpointContent) -> None:
         if self.run.checkpoint is not None and not (self.run.checkpoint.path / "spark" / "offsets").is_dir():
             raise OperationalError(
                 f"{self.run.checkpoint.path}: what Spark kept there is gone", "Remove the directory to begin anew."
@@ -174,10 +176,10 @@ class Query(Batches):
     system: System
     listener: Listener
 
-    def planned(self, system: Shipped[Any], *, follow: bool) -> DataFrame:
+    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         return staged(chunked(self.incoming(follow=follow), self.targets, system), system)
 
-    def hear(self, frame: DataFrame, system: Shipped[Any], *, is_new: bool) -> None:
+    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
         # Spark's states of it are to be committed in any case.
         told, rows = _read(frame.toArrow())
         if is_new:
@@ -186,18 +188,18 @@ class Query(Batches):
             self.run.status.records += told.counts.get("events", 0)
             self.listener.hear(told, rows)
 
-    def finish(self, folder: Path, system: Shipped[Any]) -> list[Row]:
+    def finish(self, folder: Path, system: ShippedValue[Any]) -> list[Row]:
         states = self.session.read.format("statestore").options(operatorId=str(LAST), batchId=str(self.batch), stateVarName=STATE)
         values = states.load(str(folder)).select("key.bucket", "value.data")
         found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
         return [row for rows in found.column("rows").to_pylist() for row in json.loads(rows)]
 
 
-def _read(table: Any) -> tuple[Told, list[Row]]:
-    told, rows = Told(Moment()), list[Row]()
+def _read(table: Any) -> tuple[BatchTold, list[Row]]:
+    told, rows = BatchTold(Moment()), list[Row]()
     for bucket, data in zip(table.column("bucket").to_pylist(), table.column("data").to_pylist()):
         if bucket == TOLD:
-            told = Told.of_bytes(data)
+            told = BatchTold.of_bytes(data)
         else:
             rows += json.loads(data)
     return told, rows

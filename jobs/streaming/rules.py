@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.spark.session import stop
 from jobs.streaming.chunks import Limits, Moment, Row, Split
-from jobs.streaming.ordering import Told
+from jobs.streaming.ordering import BatchTold
 from jobs.streaming.query import Query
 from jobs.streaming.session import streaming_session
 from jobs.streaming.sources import is_kafka
@@ -136,7 +136,7 @@ class Models:
     points: int = 0
     counts: dict[str, int] = field(default_factory=lambda: {"events": 0, "atoms": 0, "unmapped": 0})
 
-    def hear(self, told: Told, rows: list[Row]) -> None:
+    def hear(self, told: BatchTold, rows: list[Row]) -> None:
         """Takes a batch: each of its points is there from every bucket."""
         for name in self.counts:
             self.counts[name] += told.counts.get(name, 0)

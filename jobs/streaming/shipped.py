@@ -14,30 +14,30 @@ from pyspark.core.broadcast import _from_id
 V = TypeVar("V")
 
 
-class Shipped(Generic[V]):
-    """The driver's end; tasks get a `Received`."""
+class ShippedValue(Generic[V]):
+    """The driver's end; tasks get a `ReceivedValue`."""
 
     def __init__(self, context: SparkContext, value: V) -> None:
         self.value, self._broadcast = value, context.broadcast(value)
 
-    def __reduce__(self) -> tuple[type[Received[V]], tuple[int]]:
+    def __reduce__(self) -> tuple[type[ReceivedValue[V]], tuple[int]]:
         # By this Spark learns which tasks need it.
         _, (number,) = Broadcast.__reduce__(self._broadcast)
-        return Received, (number,)
+        return ReceivedValue, (number,)
 
     def destroy(self) -> None:
         """Frees it everywhere."""
         self._broadcast.destroy()
 
 
-class Received(Generic[V]):
+class ReceivedValue(Generic[V]):
     """A worker's end."""
 
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def __reduce__(self) -> tuple[type[Received[V]], tuple[int]]:
-        return Received, (self._number,)
+    def __reduce__(self) -> tuple[type[ReceivedValue[V]], tuple[int]]:
+        return ReceivedValue, (self._number,)
 
     @property
     def value(self) -> V:

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from jobs.streaming.chunks import COLUMNS, rows_of
 from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, advanced, between, records, units
-from jobs.streaming.shipped import Shipped
+from jobs.streaming.shipped import ShippedValue
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
 from streams.front.record import Record
@@ -63,7 +63,7 @@ class PiecesReader(DataSourceStreamReader):
         yield (partition.value,)
 
 
-def _file_chunks(system: Shipped[Any], rows: ChunkRows) -> Batches:
+def _file_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
@@ -79,7 +79,7 @@ def _file_chunks(system: Shipped[Any], rows: ChunkRows) -> Batches:
     return parse
 
 
-def _topic_chunks(system: Shipped[Any], rows: ChunkRows) -> Batches:
+def _topic_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = [batch.column(name).to_pylist() for name in ("number", "name", "partition", "offset", "value")]
@@ -140,7 +140,7 @@ def incoming(
     return reader.load()
 
 
-def chunked(frame: DataFrame, targets: Sequence[str], system: Shipped[Any], rows: ChunkRows = rows_of) -> DataFrame:
+def chunked(frame: DataFrame, targets: Sequence[str], system: ShippedValue[Any], rows: ChunkRows = rows_of) -> DataFrame:
     """The chunks of what is `incoming`."""
     parse = (_topic_chunks if is_kafka(targets) else _file_chunks)(system, rows)
     return frame.mapInArrow(parse, COLUMNS)

@@ -50,11 +50,11 @@ def check_stream(
     opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else Given(source)
     with started([opened], {}) as run:
         arrivals = Arrivals(Clock(lateness, max_ahead), Rejects(), unit)
-        return watch_run(run, plan, arrivals, Asked(start, end, batch, allow), static, heard=heard)
+        return watch_run(run, plan, arrivals, StreamQuestion(start, end, batch, allow), static, heard=heard)
 
 
 @dataclass(frozen=True)
-class Asked:
+class StreamQuestion:
     """Of a run: the ends of the stream, how many events are taken at once, which leftovers do not matter, and whether rows are to
     be told before they are final."""
 
@@ -75,7 +75,7 @@ def watch_run(
     run: Run,
     plan: Plan,
     arrivals: Arrivals,
-    asked: Asked,
+    asked: StreamQuestion,
     static: Any = None,
     checks: tuple[Session, int] | None = None,
     heard: Callable[[list[Row]], None] | None = None,

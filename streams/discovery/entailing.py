@@ -29,7 +29,7 @@ _NAMED = "urn:discovery:v"
 _STEPS = 50_000
 
 
-class Undecided(OperationalError):
+class UndecidedEntailmentError(OperationalError):
     """That it is not known what something entails; where T ∪ A is no part of it, it is left out and named."""
 
     def __init__(self, reason: str) -> None:
@@ -60,7 +60,7 @@ class Knowledge:
 
     @cached_property
     def base(self) -> frozenset[Atom] | None:
-        """What T ∪ A entails; None if it is inconsistent. Raises: Undecided."""
+        """What T ∪ A entails; None if it is inconsistent. Raises: UndecidedEntailmentError."""
         try:
             calculus, labels = self._labels
             return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
@@ -70,7 +70,7 @@ class Knowledge:
             return self.by_model(self.static)
 
     def entailed(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
-        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises: Undecided."""
+        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises: UndecidedEntailmentError."""
         base = self.base
         if base is None:
             return None
@@ -98,7 +98,7 @@ class Knowledge:
         except NotHorn:
             try:
                 return self.by_model(told) or frozenset()
-            except Undecided as undecided:
+            except UndecidedEntailmentError as undecided:
                 self.undecided["what the TBox makes of a body"] = undecided.reason
                 return frozenset()
         return frozenset(chain(self._classes(labels, Labels()), self._pairs(calculus.role_pairs(labels))))
@@ -113,7 +113,7 @@ class Knowledge:
         ]
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
-        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises: Undecided."""
+        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises: UndecidedEntailmentError."""
         told = (*assertions, *self.assertions(atoms))
         try:
             calculus, static = self._labels
@@ -242,7 +242,7 @@ class Knowledge:
         with Entailer(Premises.of(self.tbox.axioms), list(self.classes), list(self.roles)) as entailer:
             found = entailer.entailed(assertions)
         if found.verdict is Verdict.UNDETERMINED:
-            raise Undecided(found.reason)
+            raise UndecidedEntailmentError(found.reason)
         if found.verdict is Verdict.INCONSISTENT:
             return None
         named = {c.iri: f"<{c.iri}>" for c in self.classes if isinstance(c, owl.Class)}

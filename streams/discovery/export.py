@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from shiq import model as owl
 from shiq.functional import axiom_text
 from streams.discovery.atomsets import Tree, atoms_of, iri, text_of
-from streams.discovery.entailing import Knowledge, Undecided
-from streams.discovery.report import Found, Report
+from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
+from streams.discovery.report import Report, RuleFinding
 from streams.discovery.stream_rules import program_text
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ def concept(tree: Tree, knowledge: Knowledge) -> owl.ClassExpression:
     return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
 
 
-def axiom_of(found: Found, knowledge: Knowledge) -> owl.SubClassOf:
+def axiom_of(found: RuleFinding, knowledge: Knowledge) -> owl.SubClassOf:
     """A rule as an axiom."""
     return owl.SubClassOf(concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head])
 
 
-def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str]]:
+def kept(miner: RuleMiner, report: Report | None) -> tuple[list[RuleFinding], list[str]]:
     """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of
     those that were left out for that."""
     if report is None:
         return [], []
-    rules = [each for each in report.found if isinstance(each, Found) and each.refuted == 0]
+    rules = [each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0]
     windows, knowledge = miner.windows, miner.windows.knowledge
     left_out: list[str] = []
     snapshots = [
@@ -48,11 +48,11 @@ def kept(miner: RuleMiner, report: Report | None) -> tuple[list[Found], list[str
         if windows.snapshots.entailed(index) is not None
     ]
 
-    def holds(some: Sequence[Found]) -> bool:
+    def holds(some: Sequence[RuleFinding]) -> bool:
         together = knowledge.with_axioms([axiom_of(each, knowledge) for each in some])
         try:
             return together.is_consistent((), ()) and all(together.is_consistent(told, ()) for told in snapshots)
-        except Undecided:
+        except UndecidedEntailmentError:
             return False
 
     while rules and not holds(rules):
@@ -74,7 +74,7 @@ def exported_text(miner: RuleMiner, report: Report | None, as_asp: bool) -> tupl
     return write(rules, miner.windows.knowledge, window), left_out
 
 
-def _owl(rules: Sequence[Found], knowledge: Knowledge, window: tuple[int, int]) -> str:
+def _owl(rules: Sequence[RuleFinding], knowledge: Knowledge, window: tuple[int, int]) -> str:
     lines = ["Ontology("]
     for found in rules:
         rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))

@@ -15,7 +15,7 @@ import numpy as np
 
 from streams.discovery.atomsets import Tree
 from streams.discovery.columns import Bits, popcount
-from streams.discovery.mining import Counter, Limits, Mined, Rule, best, bodies, mine
+from streams.discovery.mining import Counter, Limits, MinedRules, Rule, best, bodies, mine
 from streams.discovery.theory import Theory
 
 
@@ -63,19 +63,19 @@ def a2(
 
 
 @dataclass
-class Carried:
+class CarriedRules:
     """The rules that are carried, with the counts of the window they belong to; what was last reported."""
 
     rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
-    reported: Mined | None = None
+    reported: MinedRules | None = None
     #: Of each rule, in which snapshots it bound when it was last counted.
     bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
     #: What was told of them: with lift, whether they are refuted, instances.
     shown: Sequence[Any] = ()
 
-    def copy(self) -> Carried:
+    def copy(self) -> CarriedRules:
         """The same, which may go on by itself."""
-        return Carried(dict(self.rules), self.reported, dict(self.bits), self.shown)
+        return CarriedRules(dict(self.rules), self.reported, dict(self.bits), self.shown)
 
     def slide(
         self,
@@ -88,7 +88,7 @@ class Carried:
         stayed: Bits,
         arrived: Bits,
         occurrences: Collection[int],
-    ) -> Mined:
+    ) -> MinedRules:
         """A3: the rules of the next window. ``gate``: None for the first window, which is mined from scratch; ``acts``: what it
         says."""
         if self.reported is None or gate is None:
@@ -111,7 +111,7 @@ class Carried:
         self.bits = {key: self.bits[key] for key in self.rules}
         least = limits.least(window)
         rules = [self._rule(counter, key) for key, (n, d) in self.rules.items() if n >= least and limits.is_confident(n, d)]
-        self.reported = Mined(best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules)
+        self.reported = MinedRules(best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules)
         counter.forget()
         return self.reported
 

@@ -18,7 +18,7 @@ _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isD
 _MANY = 2_000_000
 
 
-class Refused(str):
+class Refusal(str):
     """Why a triple was not used; ``kind`` is one of `shiq.verdict.KINDS`."""
 
     kind = "malformed"
@@ -29,7 +29,7 @@ class Intake:
     """Assertions over a ``signature``, by text; None: an annotation, which says nothing here."""
 
     signature: owl.Signature
-    known: dict[str, owl.Assertion | Refused | None] = field(default_factory=dict)
+    known: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
 
     def assertions(self, texts: Sequence[str], tell: Callable[[str, str, str], None]) -> list[owl.Assertion]:
         """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind, why, the text."""
@@ -43,7 +43,7 @@ class Intake:
         found = []
         for text in texts:
             value = known[text]
-            if isinstance(value, Refused):
+            if isinstance(value, Refusal):
                 tell(value.kind, str(value), text)
             elif value is not None:
                 found.append(value)
@@ -59,13 +59,13 @@ class Intake:
             if not broken.total:
                 raise error
         for text in texts:
-            self.known[text] = Refused("a triple is expected")
+            self.known[text] = Refusal("a triple is expected")
         for leftover in broken.whole:
-            self.known[texts[leftover.line - 1]] = Refused(leftover.message)
+            self.known[texts[leftover.line - 1]] = Refusal(leftover.message)
         for row, line in enumerate(triples.line):
             self.known[texts[line - 1]] = self._assertion(triples, row)
 
-    def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refused | None:
+    def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refusal | None:
         subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
         value, kind = triples.terms[triples.object[row]], triples.kinds[triples.object[row]]
         signature = self.signature
@@ -89,7 +89,7 @@ class Intake:
             return _refused("an axiom among events: the TBox stands", "tbox-axiom")
         return _refused(f"the TBox does not know the property <{predicate}>", "undeclared")
 
-    def _class(self, name: str, kind: int, subject: str) -> owl.Assertion | Refused | None:
+    def _class(self, name: str, kind: int, subject: str) -> owl.Assertion | Refusal | None:
         if kind == IRI and (name in self.signature.classes or name == owl.NOTHING.iri):
             return owl.ClassAssertion(owl.Class(name), subject)
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
@@ -101,8 +101,8 @@ class Intake:
         return _refused(f"the TBox does not know the class <{name}>", "undeclared")
 
 
-def _refused(reason: str, kind: str = "malformed") -> Refused:
-    found = Refused(reason)
+def _refused(reason: str, kind: str = "malformed") -> Refusal:
+    found = Refusal(reason)
     found.kind = kind
     return found
 

@@ -135,7 +135,7 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class Mined:
+class MinedRules:
     """The rules of a window, those that T entails only counted. ``stopped``: there are more than the limit allows, or as many
     bodies."""
 
@@ -154,7 +154,7 @@ class Bodies:
     stopped: bool
 
 
-def mine(counter: Counter, theory: Theory, limits: Limits, window: int) -> Mined:
+def mine(counter: Counter, theory: Theory, limits: Limits, window: int) -> MinedRules:
     """The rules of the snapshots that ``counter`` looks at, ``window`` of them (inconsistent and missing ones included)."""
     found = bodies(counter, theory, limits, limits.least(window), np.full(counter.columns.words, -1, np.int64).view(np.uint64))
     rules = [
@@ -164,7 +164,7 @@ def mine(counter: Counter, theory: Theory, limits: Limits, window: int) -> Mined
         if limits.is_confident(rule.support, rule.body_support)
     ]
     counter.forget()
-    return Mined(best(rules, limits.max_rules), found.by_tbox, found.stopped or len(rules) > limits.max_rules)
+    return MinedRules(best(rules, limits.max_rules), found.by_tbox, found.stopped or len(rules) > limits.max_rules)
 
 
 def best(rules: Iterable[Rule], most: int) -> tuple[Rule, ...]:

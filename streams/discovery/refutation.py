@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from streams.discovery.atomsets import ROOT, Atom, Facts, atoms_of, bindings
-from streams.discovery.entailing import Undecided
+from streams.discovery.entailing import UndecidedEntailmentError
 from streams.discovery.mining import Rule
 from streams.discovery.snapshots import Snapshots
 
-#: Whether T ∪ A and a snapshot are consistent with some atoms more; raises Undecided.
+#: Whether T ∪ A and a snapshot are consistent with some atoms more; raises UndecidedEntailmentError.
 Consistent = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
 Lacking = Callable[[Rule], Iterable[str]]
@@ -33,7 +33,7 @@ def refuted_in(
         def ask(atoms: Sequence[Atom]) -> bool:
             try:
                 return knowledge.is_consistent(told, atoms)
-            except Undecided as undecided:
+            except UndecidedEntailmentError as undecided:
                 if len(atoms) == 1:
                     knowledge.undecided[f"whether snapshot {index} contradicts some rules is open"] = undecided.reason
                 raise
@@ -61,7 +61,7 @@ def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Lacking, Consistent
             asked = [atom for atom in atoms if not known.get(atom)]
             try:
                 holds = not asked or ask(asked)
-            except Undecided:
+            except UndecidedEntailmentError:
                 holds = len(asked) == 1
                 open_.update(asked if holds else ())
             if holds:

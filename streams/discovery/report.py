@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleFinding:
     """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots with its head; ``refuted``; the
     first of its instances, each with its snapshot."""
 
@@ -78,7 +78,7 @@ class Report:
     by_count: Mapping[int, int]
     gate: Mapping[str, Any] | None
     tracked: Sequence[tuple[int, int]]
-    found: Sequence[Found | GroundFound]
+    found: Sequence[RuleFinding | GroundFound]
     entailed_by_tbox: int
     stopped: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)

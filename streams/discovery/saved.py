@@ -17,12 +17,12 @@ from shiq import model as owl
 from shiq.errors import OperationalError
 from shiq.functional import ontology_text, parse_functional
 from streams.discovery.atomsets import Tree
-from streams.discovery.inkd import Carried
+from streams.discovery.inkd import CarriedRules
 from streams.discovery.intake import Intake, texts_of
-from streams.discovery.mining import Mined, Rule
+from streams.discovery.mining import MinedRules, Rule
 from streams.discovery.ontology import Ontology, expression_of
-from streams.discovery.report import Found
-from streams.discovery.settings import Settings, Tracked
+from streams.discovery.report import RuleFinding
+from streams.discovery.settings import Settings, TrackedRule
 from streams.discovery.windows import Windows
 from streams.front.checkpoint import packed, unpacked
 
@@ -94,7 +94,7 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     classes = {text: expression_of(text, str(file)) for text in document["classes"]}
     ontology = Ontology(tbox, tuple(reading.abox), classes)
     given = document["settings"]
-    rules = tuple(Tracked(*(tuple(map(tuple, rule[part])) for part in ("body", "head"))) for rule in given["rules"])
+    rules = tuple(TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head"))) for rule in given["rules"])
     found = object.__new__(RuleMiner)
     found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
     found.settings = Settings(**{**given, "eps": frozenset(given["eps"]), "rules": rules})
@@ -103,27 +103,27 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     return found
 
 
-def _carried_json(carried: Carried) -> Any:
+def _carried_json(carried: CarriedRules) -> Any:
     rules = [
         [tree, head, *carried.rules[tree, head], *(bits.tobytes().hex() for bits in carried.bits[tree, head])]
         for tree, head in carried.rules
     ]
-    reported = carried.reported or Mined()
+    reported = carried.reported or MinedRules()
     told = [[r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body] for r in reported.rules]
     shown = [[found.lift, found.refuted, found.instances] for found in carried.shown]
     return {"rules": rules, "reported": told, "shown": shown, "by_tbox": reported.by_tbox, "stopped": reported.stopped}
 
 
-def _carried_of(found: Mapping[str, Any]) -> Carried:
-    carried = Carried()
+def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
+    carried = CarriedRules()
     for tree, head, n, d, *bits in found["rules"]:
         key = _tree(tree), head
         carried.rules[key] = n, d
         carried.bits[key] = tuple(np.frombuffer(bytes.fromhex(text), np.uint64) for text in bits)  # type: ignore[assignment]
     told = tuple(Rule(_tree(tree), *rest) for tree, *rest in found["reported"])
-    carried.reported = Mined(told, found["by_tbox"], found["stopped"])
+    carried.reported = MinedRules(told, found["by_tbox"], found["stopped"])
     carried.shown = [
-        Found(rule, lift, refuted, [(index, binding) for index, binding in instances])
+        RuleFinding(rule, lift, refuted, [(index, binding) for index, binding in instances])
         for rule, (lift, refuted, instances) in zip(told, found["shown"])
     ]
     return carried

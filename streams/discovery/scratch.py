@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, width, with_branch, with_class
-from streams.discovery.mining import Limits, Mined, Rule, best
+from streams.discovery.mining import Limits, MinedRules, Rule, best
 from streams.discovery.theory import Theory
 
 #: What each snapshot of a window entails, None where it is inconsistent.
@@ -25,7 +25,7 @@ def support(atoms: Sequence[Atom], window: Window) -> int:
     return sum(facts is not None and binds(atoms, facts) for facts in window)
 
 
-def mine_window(window: Window, theory: Theory, limits: Limits) -> Mined:
+def mine_window(window: Window, theory: Theory, limits: Limits) -> MinedRules:
     """The rules of a window (`streams.discovery.mining.mine`)."""
     classes, roles = _columns(window, frozenset(theory.vocabulary))
     least = limits.least(len(window))
@@ -50,7 +50,7 @@ def mine_window(window: Window, theory: Theory, limits: Limits) -> Mined:
                 by_tbox += 1
             elif n >= least and limits.is_confident(n, d):
                 rules.append(Rule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
-    return Mined(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
+    return MinedRules(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
 
 
 def instances(rule: Rule, window: Mapping[int, Facts | None], most: int) -> list[tuple[int, dict[str, str]]]:

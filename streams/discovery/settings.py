@@ -17,7 +17,7 @@ GATES = ("printed", "prose", "off")
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedRule:
     """A rule that is counted whatever its counts are: any two atomsets."""
 
     body: tuple[Atom, ...]
@@ -43,7 +43,7 @@ class Settings:
     min_rarity: float = 0.0
     max_similarity: float = 0.6
     max_rules: int = 100_000
-    rules: tuple[Tracked, ...] = field(default=())
+    rules: tuple[TrackedRule, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for name in ("window", "slide", "max_atoms", "max_variables", "max_rules"):
@@ -104,7 +104,7 @@ def eps_of(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def tracked_of(given: Any, classes: Mapping[str, str], roles: Sequence[str]) -> tuple[Tracked, ...]:
+def tracked_of(given: Any, classes: Mapping[str, str], roles: Sequence[str]) -> tuple[TrackedRule, ...]:
     """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how it may be written. Raises:
     UsageError for a class or role that is not known, with the nearest one."""
     from difflib import get_close_matches
@@ -130,4 +130,4 @@ def tracked_of(given: Any, classes: Mapping[str, str], roles: Sequence[str]) -> 
 
     if not isinstance(given, list):
         raise UsageError("rules are a JSON list", 'Write [{"body": […], "head": […]}].')
-    return tuple(Tracked(atoms(rule, "body"), atoms(rule, "head")) for rule in given)
+    return tuple(TrackedRule(atoms(rule, "body"), atoms(rule, "head")) for rule in given)

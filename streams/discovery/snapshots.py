@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from shiq import model as owl
 from shiq.errors import UsageError
 from streams.discovery.atomsets import Atom, Atoms
-from streams.discovery.entailing import Knowledge, Undecided
+from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
 from streams.discovery.measures import Changes, changes
 
 #: What was asserted, each once.
@@ -90,7 +90,7 @@ class Snapshots:
         if index not in self._entailed:
             try:
                 self.learn(index, self.knowledge.entailed(self.told[index]))
-            except Undecided as undecided:
+            except UndecidedEntailmentError as undecided:
                 self.learn(index, None, undecided.reason)
         return self._entailed[index]
 
@@ -131,7 +131,7 @@ class Snapshots:
             told = dict.fromkeys(a for index in self.consistent(window) for a in self.told.get(index, ()))
             try:
                 found = self.knowledge.entailed(told)
-            except Undecided as undecided:
+            except UndecidedEntailmentError as undecided:
                 found = None
                 self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = undecided.reason
             self._unions[key] = None if found is None else frozenset(atom for atom in found if len(atom) == 2)

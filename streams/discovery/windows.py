@@ -14,13 +14,13 @@ from shiq.errors import InputError
 from streams.discovery import ground, scratch
 from streams.discovery.atomsets import Facts, Tree, binds, tree_anywhere, with_class
 from streams.discovery.columns import Bits, Columns, popcount
-from streams.discovery.inkd import Carried, Gate
+from streams.discovery.inkd import CarriedRules, Gate
 from streams.discovery.measures import counts, rarity
-from streams.discovery.mining import Counter, Mined, Rule, mine
+from streams.discovery.mining import Counter, MinedRules, Rule, mine
 from streams.discovery.ontology import Ontology
 from streams.discovery.refutation import Lacking, lacking, refuted_in
-from streams.discovery.report import Found, GroundFound, Report, number
-from streams.discovery.settings import Settings, Tracked
+from streams.discovery.report import GroundFound, Report, RuleFinding, number
+from streams.discovery.settings import Settings, TrackedRule
 from streams.discovery.snapshots import Snapshots
 from streams.discovery.theory import Theory
 
@@ -34,7 +34,7 @@ class Windows:
         self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
         self.first: int | None = None
         self.newest: int | None = None
-        self.carried: dict[int, Carried] = {}
+        self.carried: dict[int, CarriedRules] = {}
         self.seconds = dict.fromkeys(("reading", "entailing", "counting", "mining"), 0.0)
         self._begin()
 
@@ -141,7 +141,7 @@ class Windows:
 
     # --- rules that are counted whatever their counts are ----------------------------------------
 
-    def _count(self, rule: Tracked, window: range) -> tuple[int, int]:
+    def _count(self, rule: TrackedRule, window: range) -> tuple[int, int]:
         """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
         whole = (*rule.body, *rule.head)
         if self.settings.method != "scratch":
@@ -162,7 +162,7 @@ class Windows:
 
     # --- mining -----------------------------------------------------------------------------------
 
-    def _mine(self, window: range, gate: Gate | None) -> tuple[Sequence[Found | GroundFound], int, bool, Any]:
+    def _mine(self, window: range, gate: Gate | None) -> tuple[Sequence[RuleFinding | GroundFound], int, bool, Any]:
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
             mined = ground.mine_ground(self.columns, theory, limits, len(window))
@@ -184,11 +184,11 @@ class Windows:
             carried.shown = told
         return told, found.by_tbox, found.stopped, acted
 
-    def _carry(self, window: range, gate: Gate | None) -> tuple[Mined, dict[str, Any] | None]:
+    def _carry(self, window: range, gate: Gate | None) -> tuple[MinedRules, dict[str, Any] | None]:
         """A3, from what was carried to the window before; of a window that was reported already, again from there."""
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried if at < end), default=None)
-        carried = Carried() if older is None else self.carried[older].copy()
+        carried = CarriedRules() if older is None else self.carried[older].copy()
         acts = gate is not None and gate.acts(settings.gate, *settings.gate_shares)
         masks = (
             self.columns.mask(window[: len(window) - settings.slide]),
@@ -205,7 +205,9 @@ class Windows:
             "acted": acts,
         }
 
-    def _told(self, mined: Mined, shown: Sequence[tuple[Rule, list[tuple[int, dict[str, str]]]]], window: range) -> list[Found]:
+    def _told(
+        self, mined: MinedRules, shown: Sequence[tuple[Rule, list[tuple[int, dict[str, str]]]]], window: range
+    ) -> list[RuleFinding]:
         lifts: dict[str, int] = {}
         for rule in mined.rules:
             if rule.head not in lifts:
@@ -214,7 +216,7 @@ class Windows:
         if self.settings.refute:
             against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
         return [
-            Found(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
+            RuleFinding(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
             for i, (rule, instances) in enumerate(shown)
         ]
 

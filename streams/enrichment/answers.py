@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from abox_ops.entailment import Entailment
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entry
-from streams.enrichment.positions import Keyed
+from streams.enrichment.positions import EventKey
 from streams.enrichment.reading import shown
 from streams.enrichment.statements import TYPE, individual, token
 
 
-class Enriched(NamedTuple):
+class EnrichedEvent(NamedTuple):
     """What an event is enriched with. ``hit``: whether its structure was met before."""
 
     entry: Entry
@@ -63,7 +63,7 @@ class Counts:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "keys", "deciding", "writing"), 0.0))
 
 
-def entry_of(found: Entailment, keyed: Keyed) -> Entry:
+def entry_of(found: Entailment, keyed: EventKey) -> Entry:
     """``found`` by the positions of a key; of an event without one, by name."""
     if found.verdict is not Verdict.CONSISTENT:
         return Entry(found.verdict, reason=found.reason)

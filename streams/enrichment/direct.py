@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq import model as owl
-from streams.enrichment.key import Counted, Keys
+from streams.enrichment.key import CountedValue, Keys
 from streams.enrichment.mapping.compiled import Number, Program, natural, term_of, text_of
 from streams.enrichment.mapping.model import Join, Path_, TermMap, TriplesMap
-from streams.enrichment.positions import Keyed
+from streams.enrichment.positions import EventKey
 from streams.enrichment.statements import TYPE, Statement
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
@@ -67,7 +67,7 @@ class Direct:
         self._codes.append({} if is_literal else None)
         return len(self._slots) - 1
 
-    def keyed(self, record: Any) -> tuple[Keyed, list[str]] | None:
+    def keyed(self, record: Any) -> tuple[EventKey, list[str]] | None:
         """The key of a record, and its tokens; None for one that does not have one value for each reference."""
         try:
             tokens = [slot.make(record) for slot in self._slots]
@@ -86,7 +86,7 @@ class Direct:
                 if len(memo) >= _KEPT:
                     memo.clear()
                 said = memo[token] = self.keys.said(self._slots[len(codes)].predicate, token)
-            codes.append((said.atom, seen.setdefault(said.value, len(seen))) if isinstance(said, Counted) else said)
+            codes.append((said.atom, seen.setdefault(said.value, len(seen))) if isinstance(said, CountedValue) else said)
         code = tuple(codes)
         found = self.known.get(code)
         if found is None:
@@ -98,7 +98,7 @@ class Direct:
             self.known[code] = keyed.key, order
             return keyed, tokens
         key, places = found
-        return Keyed(key, [tokens[place] if type(place) is int else place for place in places]), tokens
+        return EventKey(key, [tokens[place] if type(place) is int else place for place in places]), tokens
 
     def statements(self, tokens: Sequence[str]) -> list[Statement]:
         """The statements of a record with these tokens."""

@@ -11,13 +11,13 @@ from typing import Any
 
 from shiq.errors import UsageError
 from shiq.verdict import Verdict
-from streams.enrichment.answers import Counts, Enriched, entry_of
+from streams.enrichment.answers import Counts, EnrichedEvent, entry_of
 from streams.enrichment.cache import Entries, Entry
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.key import IllTypedError, Keys
 from streams.enrichment.knowledge import Knowledge
 from streams.enrichment.mapping.compiled import Program
-from streams.enrichment.prefill import Combinations, Prefilled
+from streams.enrichment.prefill import Combinations, PrefillCounts
 from streams.enrichment.questions import EventReader, Question, undecided
 from streams.enrichment.reading import together
 from streams.enrichment.realize import Realizer
@@ -41,7 +41,7 @@ class Enricher:
         for key, entry in file.load() if file is not None else ():
             entries.keep(key, entry)
         self.counts = Counts()
-        self.prefilled: Prefilled | None = None
+        self.prefilled: PrefillCounts | None = None
         self.waiting: AbstractContextManager[object] = nullcontext()
         self._lock = threading.RLock()
 
@@ -59,12 +59,12 @@ class Enricher:
     def keys(self) -> Keys:
         return self.reader.keys
 
-    def enrich(self, event: Any) -> Enriched:
+    def enrich(self, event: Any) -> EnrichedEvent:
         """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping a raw record, a dict."""
         begun = perf_counter()
         counts, reader = self.counts, self.reader
         asked = reader.question(event)
-        if type(asked) is Enriched:
+        if type(asked) is EnrichedEvent:
             return self.told(asked)
         assert type(asked) is Question
         key = asked.keyed.key
@@ -76,25 +76,25 @@ class Enricher:
             counts.hits += 1
             if found.verdict is Verdict.INCONSISTENT:
                 counts.inconsistent += 1
-            return Enriched(found, asked.keyed.order, True, asked.lines)
+            return EnrichedEvent(found, asked.keyed.order, True, asked.lines)
         counts.bypassed += key is None
         entry = self._decided(asked, reader)
         counts.seconds["deciding"] += perf_counter() - looked_up
-        return self.told(Enriched(entry, asked.keyed.order, False, asked.lines))
+        return self.told(EnrichedEvent(entry, asked.keyed.order, False, asked.lines))
 
-    def enrich_all(self, events: Iterable[Any]) -> Iterator[Enriched]:
+    def enrich_all(self, events: Iterable[Any]) -> Iterator[EnrichedEvent]:
         """The enrichment of each of ``events``, in their order."""
         return map(self.enrich, events)
 
-    def enrich_window(self, events: Iterable[Any]) -> Enriched:
+    def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
         """What follows of ``events`` together: of B and all of them, as one event."""
         return self.enrich(together(self.reader.lines_of(event) for event in events))
 
-    def undecided(self, reason: str) -> Enriched:
+    def undecided(self, reason: str) -> EnrichedEvent:
         """What is said of an event that cannot be read."""
         return self.told(undecided(reason))
 
-    def told(self, found: Enriched) -> Enriched:
+    def told(self, found: EnrichedEvent) -> EnrichedEvent:
         """Counts an answer that was not there before."""
         counts = self.counts
         counts.events += 1
@@ -112,7 +112,7 @@ class Enricher:
                 self.entries.keep(asked.keyed.key, entry)
         return entry
 
-    def prefill(self, limit: int | None = None) -> Prefilled:
+    def prefill(self, limit: int | None = None) -> PrefillCounts:
         """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit`` entries, and no more than
         there is room for. Raises: UsageError without a mapping."""
         if self.program is None:

@@ -17,7 +17,7 @@ from shiq.datatypes.values import DataValue
 from shiq.ntriples import literal as literal_text
 from streams.enrichment.expressions import named_in, statement
 from streams.enrichment.knowledge import Knowledge, is_simple
-from streams.enrichment.positions import Key, Keyed, ordered
+from streams.enrichment.positions import EventKey, Key, ordered
 from streams.enrichment.regions import Regions
 from streams.enrichment.statements import (
     Kind,
@@ -40,7 +40,7 @@ class IllTypedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedValue:
     """A value that may be counted, and what tells it from others."""
 
     value: DataValue
@@ -66,11 +66,11 @@ class Keys:
         #: The tokens of K; what T makes of a predicate with an object.
         self.fixed, self.said = fixed, self._table.look
 
-    def key(self, statements: Iterable[Statement]) -> Keyed:
+    def key(self, statements: Iterable[Statement]) -> EventKey:
         """Raises: OddError for statements that are not plain, IllTypedError."""
         return self._table.key(statements)
 
-    def key_of(self, assertions: Sequence[owl.Assertion]) -> Keyed:
+    def key_of(self, assertions: Sequence[owl.Assertion]) -> EventKey:
         """The key of assertions of any kind. Raises: IllTypedError."""
         statements = [statement(assertion) for assertion in assertions]
         literals = {literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)}
@@ -79,7 +79,7 @@ class Keys:
                 return self._table.key(statements, literals)
             return self._exact(assertions).key(statements, literals)
         except OddError:
-            return Keyed(None, ())
+            return EventKey(None, ())
 
     def _exact(self, assertions: Sequence[owl.Assertion]) -> _Table:
         # What is said of whom an expression names is told by name, and what it may see of values by the values themselves.
@@ -97,18 +97,18 @@ class _Table:
     ) -> None:
         self.vocabulary, self.regions, self.fixed, self.has_keys, self.is_exact = vocabulary, regions, fixed, has_keys, is_exact
         self._kinds: dict[str, Kind] = {}
-        self._said: dict[tuple[str, str], str | Counted | _Link] = {}
+        self._said: dict[tuple[str, str], str | CountedValue | _Link] = {}
         self._patterns: dict[tuple[Any, ...], tuple[Key | None, list[int]]] = {}
         self._literals: Mapping[str, owl.Literal] | None = None
 
-    def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> Keyed:
+    def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> EventKey:
         """``literals``: what those among the objects stand for, where the statements were read already."""
         self._literals = literals
         if literals is None and not self.is_exact:
             return self._recalled(statements if isinstance(statements, list) else list(statements))
         return self._made(statements)
 
-    def _recalled(self, statements: Sequence[Statement]) -> Keyed:
+    def _recalled(self, statements: Sequence[Statement]) -> EventKey:
         """The key of statements in an order that was met before, individuals by their first places, is known."""
         known, fixed, seen = self._said, self.fixed, dict[Any, int]()
         pattern: list[Any] = []
@@ -137,9 +137,9 @@ class _Table:
             return keyed
         if not all(type(name) is not str or is_resource(name) for name in names):
             raise OddError
-        return Keyed(found[0], [names[i] for i in found[1]])
+        return EventKey(found[0], [names[i] for i in found[1]])
 
-    def _made(self, statements: Iterable[Statement]) -> Keyed:
+    def _made(self, statements: Iterable[Statement]) -> EventKey:
         nodes: dict[Any, list[str]] = {}
         of_fixed: list[str] = []
         silent: list[str] = []
@@ -172,13 +172,13 @@ class _Table:
         begun = nodes[name] = [name[:1]] if self.has_keys else []
         return begun
 
-    def look(self, predicate: str, object: str) -> str | Counted | _Link:
+    def look(self, predicate: str, object: str) -> str | CountedValue | _Link:
         """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
         kind = self._kinds.get(predicate)
         if kind is None:
             kind = self._kinds[predicate] = Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
         if kind is Kind.TYPE:
-            said: str | Counted | _Link = object if object[:1] == "(" else class_atom(object)
+            said: str | CountedValue | _Link = object if object[:1] == "(" else class_atom(object)
         elif kind is Kind.ANNOTATION:
             return _SKIPPED
         elif object[:1] == '"':
@@ -195,7 +195,7 @@ class _Table:
             self._said[predicate, object] = said
         return said
 
-    def _value(self, kind: Kind, predicate: str, object: str) -> str | Counted:
+    def _value(self, kind: Kind, predicate: str, object: str) -> str | CountedValue:
         is_negative = predicate[:1] == "¬"
         if kind is Kind.EQUALITY or (not is_negative and self.vocabulary.is_data(predicate) is False):
             raise OddError
@@ -209,7 +209,7 @@ class _Table:
             return f"{predicate} {region}"
         value = self.regions.identity(literal)
         name = f"{value.space} {value.key!r}" if self.is_exact else self.regions.name_of(literal)
-        return Counted(value, f'"{region} {name}')
+        return CountedValue(value, f'"{region} {name}')
 
     def _connect(
         self,
@@ -220,11 +220,11 @@ class _Table:
         subject: str,
         predicate: str,
         object: str,
-        said: str | Counted | _Link,
+        said: str | CountedValue | _Link,
     ) -> None:
         """Takes a link between two nodes, or between one and somebody of K."""
         target: Any = object
-        if isinstance(said, Counted):
+        if isinstance(said, CountedValue):
             target = said.value
             if target not in nodes:
                 nodes[target] = [said.atom]

@@ -15,7 +15,7 @@ MOST_TIED: Final = 100
 MOST_NODES: Final = 2_000
 
 
-class Keyed(NamedTuple):
+class EventKey(NamedTuple):
     """``key``: None for an event that is too symmetric to have one; ``order``: whose types are at each position: a token, or a
     value, which has none."""
 
@@ -23,21 +23,21 @@ class Keyed(NamedTuple):
     order: Sequence[Any]
 
 
-def ordered(nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]) -> Keyed:
+def ordered(nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]) -> EventKey:
     """The nodes in canonical order, and the key by it."""
     names = list(nodes)
     colours = [tuple(sorted(set(said).difference(("",)))) for said in nodes.values()]
     if len(names) < 2:
         loops = tuple(sorted({(label, 0, 0) for label, _, _ in edges})) if edges else ()
-        return Keyed((tuple(colours), loops, of_fixed), names)
+        return EventKey((tuple(colours), loops, of_fixed), names)
     number = {name: i for i, name in enumerate(names)}
     arcs = sorted({(label, number[a], number[b]) for label, a, b in edges})
     tied = len(names) - len(set(colours))
     if not tied:
         order = sorted(range(len(names)), key=colours.__getitem__)
     elif tied > MOST_TIED or len(names) > MOST_NODES:
-        return Keyed(None, names)
+        return EventKey(None, names)
     else:
         order = canonical_order(colours, arcs)
     key = tuple(colours[i] for i in order), renumbered(arcs, places(order)), of_fixed
-    return Keyed(key, [names[i] for i in order])
+    return EventKey(key, [names[i] for i in order])

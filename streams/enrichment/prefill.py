@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from shiq import model as owl
 from shiq.signature import parts
 from shiq.verdict import Verdict
-from streams.enrichment.key import Counted, IllTypedError, Keys
+from streams.enrichment.key import CountedValue, IllTypedError, Keys
 from streams.enrichment.knowledge import Knowledge
 from streams.enrichment.mapping.compiled import MissingValueError, Number, Program, natural, term_of, text_of
 from streams.enrichment.mapping.model import Join, Path_, TermMap
@@ -30,7 +30,7 @@ from streams.enrichment.statements import TYPE, OddError, Statement
 _ABSENT: Final = object()
 
 
-class Prefilled(NamedTuple):
+class PrefillCounts(NamedTuple):
     """What `Enricher.prefill` came to: entries ``kept``, ``undetermined`` ones that were not; combinations of values ``tried``,
     and how many are ``possible``."""
 
@@ -81,7 +81,7 @@ class Combinations:
     def __len__(self) -> int:
         return prod(map(len, self._choices.values()))
 
-    def each(self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]) -> Prefilled:
+    def each(self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]) -> PrefillCounts:
         """Has ``take`` decide about the statements of each record, until ``most`` were decided."""
         verdicts: Counter[Verdict] = Counter()
         tried = 0
@@ -95,7 +95,7 @@ class Combinations:
                 continue
             verdicts.update(() if verdict is None else (verdict,))
         undetermined = verdicts[Verdict.UNDETERMINED]
-        return Prefilled(verdicts.total() - undetermined, undetermined, tried, len(self))
+        return PrefillCounts(verdicts.total() - undetermined, undetermined, tried, len(self))
 
     def __iter__(self) -> Iterator[Any]:
         for values in product(*self._choices.values()):
@@ -162,9 +162,9 @@ class Combinations:
                     said = self.keys.said(predicate, token)
                 except (OddError, IllTypedError):
                     continue
-                here = met.setdefault(said.atom if isinstance(said, Counted) else str(said), set())
-                told = said.value if isinstance(said, Counted) else token
-                if told not in here and len(here) < (most if isinstance(said, Counted) else 1):
+                here = met.setdefault(said.atom if isinstance(said, CountedValue) else str(said), set())
+                told = said.value if isinstance(said, CountedValue) else token
+                if told not in here and len(here) < (most if isinstance(said, CountedValue) else 1):
                     here.add(told)
                     yield (value,)
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from shiq import model as owl
 from shiq.lazily import Lazily
 from shiq.verdict import Verdict
-from streams.enrichment.answers import Enriched
+from streams.enrichment.answers import EnrichedEvent
 from streams.enrichment.cache import Entry
 from streams.enrichment.direct import Direct
 from streams.enrichment.key import IllTypedError, Keys
 from streams.enrichment.knowledge import Knowledge
 from streams.enrichment.mapping.compiled import MissingValueError, Program
-from streams.enrichment.positions import Keyed
+from streams.enrichment.positions import EventKey
 from streams.enrichment.reading import lines_of, read
 from streams.enrichment.statements import OddError, Statement, assertions_of, split
 
@@ -22,7 +22,7 @@ from streams.enrichment.statements import OddError, Statement, assertions_of, sp
 class Question(NamedTuple):
     """An event by its key; ``assertions`` are made where they are needed."""
 
-    keyed: Keyed
+    keyed: EventKey
     lines: Sequence[str]
     assertions: Callable[[], Sequence[owl.Assertion]]
 
@@ -35,7 +35,7 @@ class EventReader:
         self.keys = Keys(knowledge)
         self.direct = None if program is None else Direct(program, self.keys)
 
-    def question(self, event: Any) -> Question | Enriched:
+    def question(self, event: Any) -> Question | EnrichedEvent:
         """Of N-Triples lines, an `ABox`, an rdflib Graph; with a mapping of a raw record, a dict."""
         # A dict at first sight: the general question costs as much as a look-up.
         if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
@@ -56,7 +56,7 @@ class EventReader:
             return _lines(self.program.statements(event))
         return lines_of(event)
 
-    def _of_record(self, record: Mapping[str, Any], direct: Direct) -> Question | Enriched:
+    def _of_record(self, record: Mapping[str, Any], direct: Direct) -> Question | EnrichedEvent:
         statements: Sequence[Statement]
         try:
             found = direct.keyed(record) if direct.is_possible else None
@@ -73,7 +73,7 @@ class EventReader:
             return self._odd(_lines(direct.program.statements(record)))
         return self.question(_lines(statements))
 
-    def _odd(self, lines: Sequence[str]) -> Question | Enriched:
+    def _odd(self, lines: Sequence[str]) -> Question | EnrichedEvent:
         """An event that is not of plain lines."""
         found = read(lines, self.knowledge)
         if found.reason:
@@ -86,10 +86,10 @@ class EventReader:
 
     def _ill_typed(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
-    ) -> Question | Enriched:
+    ) -> Question | EnrichedEvent:
         """An event with a literal that denotes nothing: it contradicts, unless such are to be set aside."""
         if "ill-typed" not in self.knowledge.allow:
-            return Enriched(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
+            return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
         from jobs.checking.inputs import without_ill_typed
         from shiq.abox import abox_of
 
@@ -98,9 +98,9 @@ class EventReader:
         return Question(self.keys.key_of(kept), lines, lambda: kept)
 
 
-def undecided(reason: str, lines: Sequence[str] = ()) -> Enriched:
+def undecided(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
     """What is said of an event that cannot be read."""
-    return Enriched(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
+    return EnrichedEvent(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
 
 
 def _lines(statements: Iterable[Statement]) -> list[str]:

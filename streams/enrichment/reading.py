@@ -25,7 +25,7 @@ _LABEL: Final = re.compile(r"^_:(\S+)|(?<=> )_:(\S+)(?= *\.\s*$)")
 
 
 @dataclass(frozen=True)
-class Read:
+class EventReading:
     """The assertions of an event; ``reason``: why it cannot be decided, if so."""
 
     assertions: tuple[owl.Assertion, ...]
@@ -43,7 +43,7 @@ def lines_of(event: Any) -> list[str]:
     return [str(line).strip() for line in event]
 
 
-def read(lines: Sequence[str], knowledge: Knowledge) -> Read:
+def read(lines: Sequence[str], knowledge: Knowledge) -> EventReading:
     """The assertions of N-Triples ``lines`` of any kind."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "event.nt"
@@ -57,13 +57,13 @@ def read(lines: Sequence[str], knowledge: Knowledge) -> Read:
                 scope=_SCOPE,
             )
         except InputError as error:
-            return Read((), error.message.replace(str(file), "the event"))
+            return EventReading((), error.message.replace(str(file), "the event"))
     assertions = [*reading.abox, *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom))]
     open_ = [x for x in reading.leftovers if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said]
     reason = ""
     if open_:
         reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
-    return Read(tuple(dict.fromkeys(assertions)), reason)
+    return EventReading(tuple(dict.fromkeys(assertions)), reason)
 
 
 def shown(individual: str) -> str:

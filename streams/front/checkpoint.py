@@ -32,7 +32,7 @@ SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True)
-class Saved:
+class CheckpointContent:
     """What a checkpoint holds: ``positions`` by source, ``lengths`` by output, the ``state``."""
 
     positions: Mapping[str, Any]
@@ -90,7 +90,7 @@ class Checkpoint:
     settings: Mapping[str, str]
     number: int = 0
 
-    def load(self) -> Saved | None:
+    def load(self) -> CheckpointContent | None:
         """What the last run saved; None if there was none. Raises: OperationalError for a run with other settings, or damage."""
         file = self.path / _NAME
         if not file.exists():
@@ -100,7 +100,7 @@ class Checkpoint:
             self._compare(found["settings"])
             state = (self.path / found["state"]).read_bytes()
             whole = found["schema_version"] == _SCHEMA and zlib.crc32(state) == found["crc"]
-            saved = Saved(found["positions"], found["lengths"], state)
+            saved = CheckpointContent(found["positions"], found["lengths"], state)
             self.number = found["number"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise OperationalError(f"{file}: damaged ({error})", "Remove the directory to begin anew.") from error
@@ -117,7 +117,7 @@ class Checkpoint:
                     "Go on with the same, or name another directory.",
                 )
 
-    def save(self, saved: Saved) -> None:
+    def save(self, saved: CheckpointContent) -> None:
         """Puts ``saved`` in the place of what was saved before, in one step. Raises: OperationalError."""
         name = f"state-{self.number + 1}"
         document = {

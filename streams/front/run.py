@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from shiq.errors import UsageError
-from streams.front.checkpoint import Checkpoint, Pace, Saved, checkpointing
+from streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
 from streams.front.input import Input
 from streams.front.places import keep_apart
 from streams.front.record import Record
@@ -86,7 +86,7 @@ class Run:
     input: Input
     outputs: Outputs
     checkpoint: Checkpoint | None = None
-    saved: Saved | None = None
+    saved: CheckpointContent | None = None
     status: Status = field(default_factory=Status)
 
     def drive(self, system: System[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> R_co:
@@ -121,7 +121,7 @@ class Run:
         system.flush()
         lengths = self.outputs.flush()
         if self.checkpoint is not None:
-            self.checkpoint.save(Saved(self.input.positions, lengths, system.state()))
+            self.checkpoint.save(CheckpointContent(self.input.positions, lengths, system.state()))
 
 
 @contextmanager

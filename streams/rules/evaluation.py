@@ -20,15 +20,15 @@ from streams.rules.derivation import maintain, renew
 from streams.rules.dictionary import FIRST, Dictionary
 from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
-from streams.rules.held import ColumnModel, Held
+from streams.rules.held import ColumnModel, HeldRows
 from streams.rules.operators import Context
 from streams.rules.plan import Planner
-from streams.rules.predicates import Maintained, Predicate, compact, is_counted
+from streams.rules.predicates import MaintainedRule, Predicate, compact, is_counted
 from streams.rules.relations import NONE, Relation
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
 from streams.rules.steps import Conjunct, Pattern, conjuncts, has_now
-from streams.rules.syntax import Aggregate, Checked, Constant, Literal, Rule, Stratum, Windowed, variables
+from streams.rules.syntax import Aggregate, CheckedProgram, Constant, Literal, Rule, Stratum, WindowedLiteral, variables
 from streams.rules.values import Row
 from streams.rules.windows import NOW, Counter, History, View
 
@@ -40,7 +40,7 @@ class Engine:
     """Evaluates a checked program point by point (`syntax.Evaluator`)."""
 
     def __init__(
-        self, checked: Checked, functions: Functions, complete_windows: bool = False, most_atoms: int = 10_000_000
+        self, checked: CheckedProgram, functions: Functions, complete_windows: bool = False, most_atoms: int = 10_000_000
     ) -> None:
         self.checked = checked
         self.complete = complete_windows
@@ -51,7 +51,7 @@ class Engine:
         self.point = -1
         #: Views that tell of changes of this point.
         self._moved: list[View] = []
-        self.strata: list[tuple[list[Maintained], Recursion | None]] = []
+        self.strata: list[tuple[list[MaintainedRule], Recursion | None]] = []
         for stratum in checked.strata:
             rules = [self._maintained(rule) for rule in stratum.rules]
             self.strata.append((rules, self._recursion(stratum, rules) if stratum.recursive else None))
@@ -76,7 +76,7 @@ class Engine:
         predicate.relation.of_row["given"][predicate.facts] = True
         predicate.touched.append(predicate.facts)
 
-    def _view(self, literal: Windowed, operator: str, count: int, counted: bool) -> View:
+    def _view(self, literal: WindowedLiteral, operator: str, count: int, counted: bool) -> View:
         predicate = self.predicate(literal.atom.predicate)
         window = literal.window or NOW
         counter = predicate.counters.get(window.intervals)
@@ -94,7 +94,7 @@ class Engine:
     def _constant(self, constant: Constant) -> int:
         return self.dictionary.code(constant.value)
 
-    def _maintained(self, rule: Rule) -> Maintained:
+    def _maintained(self, rule: Rule) -> MaintainedRule:
         body = self._conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
@@ -113,10 +113,10 @@ class Engine:
         now = has_now(rule)
         incremental = not now and rule.frequency is None and is_counted(body)
         planner = Planner(body, wanted, elements, frozenset(global_names(rule)))
-        return Maintained(rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views)
+        return MaintainedRule(rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views)
 
-    def _recursion(self, stratum: Stratum, rules: list[Maintained]) -> Recursion:
-        heads = [self._conjuncts([Windowed(rule.head)], "#head")[0] for rule in stratum.rules]
+    def _recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> Recursion:
+        heads = [self._conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules]
         patterns = [pattern for pattern in heads if isinstance(pattern, Pattern)]
         return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
 
@@ -185,7 +185,7 @@ class Engine:
 
     # --- strata ------------------------------------------------------------------------------------
 
-    def _evaluate(self, rules: Sequence[Maintained]) -> list[View]:
+    def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[View]:
         """A stratum without recursion; gives the views that changed."""
         for rule in rules:
             if rule.incremental:
@@ -215,7 +215,7 @@ class Engine:
             if shown is None or shown.held is not relation.held or shown.derived is not predicate.derived:
                 relation.track("rows", object)
                 relation.track("texts", object)
-                predicate.shown = Held(
+                predicate.shown = HeldRows(
                     relation.arity,
                     relation.columns,
                     self.dictionary.values,

@@ -17,7 +17,7 @@ from shiq.columns.arrays import Ints, is_in
 from streams.rules.bindings import Bindings, seeded
 from streams.rules.derivation import all_heads, examples
 from streams.rules.operators import Context
-from streams.rules.predicates import Maintained, Predicate, supported
+from streams.rules.predicates import MaintainedRule, Predicate, supported
 from streams.rules.relations import NONE, Flags
 from streams.rules.steps import Pattern
 from streams.rules.windows import View
@@ -28,7 +28,7 @@ class Recursion:
     """A recursive stratum: the predicates of its ``heads``, and its rules."""
 
     heads: Mapping[str, Predicate]
-    rules: Sequence[Maintained]
+    rules: Sequence[MaintainedRule]
     #: For each rule its head, as a pattern.
     patterns: Sequence[Pattern]
     #: How often the rows of each relation have been renumbered, when reasons were last noted.
@@ -59,7 +59,7 @@ class Recursion:
         return {pattern.view for rule in self.rules for _, pattern in rule.patterns if id(pattern.view.relation) in own}
 
     @cached_property
-    def _reasons(self) -> list[tuple[Maintained, int, Pattern]]:
+    def _reasons(self) -> list[tuple[MaintainedRule, int, Pattern]]:
         return [(rule, i, pattern) for rule in self.rules for i, pattern in rule.patterns if pattern.positive]
 
     def evaluate(self, context: Context, point: int) -> list[View]:
@@ -99,7 +99,7 @@ class Recursion:
             relation.went = old[~relation.of_row["holds"][old]]
         return list(self._told(masks))
 
-    def _rounds(self, context: Context, fresh: dict[str, Ints], rules: Sequence[Maintained]) -> None:
+    def _rounds(self, context: Context, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
         """Derives what follows from ``fresh`` rows, which do not hold yet."""
         while any(map(len, fresh.values())):
             deltas = self._grown(fresh)
@@ -109,12 +109,14 @@ class Recursion:
                     if pattern.positive:
                         self._seeded(context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh)
 
-    def _seeded(self, context: Context, rule: Maintained, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]) -> None:
+    def _seeded(
+        self, context: Context, rule: MaintainedRule, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]
+    ) -> None:
         if len(rows):
             plan = rule.plan(i)
             self._derive(rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)
 
-    def _derive(self, rule: Maintained, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
+    def _derive(self, rule: MaintainedRule, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
         """Notes heads of a rule, with their reasons where they had none; those that did not hold yet are ``fresh``."""
         heads, instances = found
         if not len(heads):

@@ -20,7 +20,7 @@ from streams.rules.values import Row, Value, atom_text
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldRows:
     """The rows that hold of a predicate, and those that rules with a body derive; ``made`` and
     ``said`` have rows and texts that were once asked for."""
 
@@ -80,7 +80,7 @@ class ColumnModel:
     """The model of the point ``t`` (`syntax.PointModel`)."""
 
     t: int
-    held: Mapping[str, Held] = field(repr=False)
+    held: Mapping[str, HeldRows] = field(repr=False)
 
     def predicates(self) -> Iterable[str]:
         """Those that hold for something."""

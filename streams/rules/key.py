@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams.rules.safety import global_names
-from streams.rules.syntax import AT_MOST, Aggregate, Atom, Rule, Variable, Windowed, windowed
+from streams.rules.syntax import AT_MOST, Aggregate, Atom, Rule, Variable, WindowedLiteral, windowed
 from streams.rules.values import Value
 
 #: The position of the key by predicate, from 0.
@@ -20,7 +20,7 @@ Key = Mapping[str, int]
 
 
 @dataclass(frozen=True)
-class Keyed:
+class ProgramKey:
     """``key``: None where there is none, and ``why`` says which rule prevents one."""
 
     key: Key | None
@@ -41,22 +41,22 @@ def shard_of(value: Value, shards: int) -> int:
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass")) % shards
 
 
-def find_key(rules: Sequence[Rule], facts: Set[str]) -> Keyed:
+def find_key(rules: Sequence[Rule], facts: Set[str]) -> ProgramKey:
     """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are given of."""
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
-        if not any(isinstance(x, Windowed) and _has_come(x) and x.atom.predicate not in apart for x in rule.body):
-            return Keyed(None, f"{rule.position}: {rule} has no positive literal that could hold it")
+        if not any(isinstance(x, WindowedLiteral) and _has_come(x) and x.atom.predicate not in apart for x in rule.body):
+            return ProgramKey(None, f"{rule.position}: {rule} has no positive literal that could hold it")
     key: dict[str, int] = {}
     for group in _connected([(rule, _atoms(rule, apart)) for rule in rules]):
         found = _solved(group, apart)
         if isinstance(found, Rule):
-            return Keyed(None, f"{found.position}: {found} holds no variable at the same places as the rules before it")
+            return ProgramKey(None, f"{found.position}: {found} holds no variable at the same places as the rules before it")
         key.update(found)
-    return Keyed(key) if rules else Keyed(None, "there are no rules")
+    return ProgramKey(key) if rules else ProgramKey(None, "there are no rules")
 
 
-def _has_come(literal: Windowed) -> bool:
+def _has_come(literal: WindowedLiteral) -> bool:
     """Whether the literal is true of atoms in its window alone, so that no other shard than theirs has it true."""
     return not literal.negated and (literal.operator != AT_MOST or literal.binds)
 
@@ -102,7 +102,7 @@ def _solved(group: list[tuple[Rule, list[Atom]]], apart: Set[str]) -> Key | Rule
 
 def _hides(literal: Aggregate, name: str, apart: Set[str]) -> bool:
     """Whether an aggregate counts over more than one key."""
-    inside = [x.atom for element in literal.elements for x in element.body if isinstance(x, Windowed)]
+    inside = [x.atom for element in literal.elements for x in element.body if isinstance(x, WindowedLiteral)]
     return any(atom.predicate not in apart and not _holding(atom, name) for atom in inside)
 
 

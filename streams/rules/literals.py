@@ -17,7 +17,7 @@ from streams.rules.syntax import (
     External,
     Literal,
     Term,
-    Windowed,
+    WindowedLiteral,
 )
 from streams.rules.terms import Terms
 from streams.rules.tokens import HASH, INTEGER, NAME, Fault, Token
@@ -78,7 +78,7 @@ class Literals(Terms):
             raise Fault(self.peek(), "a comparison has two sides; write two comparisons")
         return Comparison(left, relation, right, negated, self.text.place(begun.offset))
 
-    def _windowed(self, negated: bool, begun: Token) -> Windowed:
+    def _windowed(self, negated: bool, begun: Token) -> WindowedLiteral:
         place = self.text.place(begun.offset)
         atom = self.atom()
         if self.peek().text in RELATIONS:
@@ -96,11 +96,11 @@ class Literals(Terms):
         elif not self.sees("in"):
             if self.sees("at"):
                 raise Fault(self.peek(1), f"expected 'least' or 'most', found {self.peek(1)}")
-            return Windowed(atom, negated=negated, position=place)
+            return WindowedLiteral(atom, negated=negated, position=place)
         self.expect("in", "'in' and a window")
         found = self.window()
         degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)
-        return Windowed(atom, operator, count, None if degenerate else found, negated, position=place)
+        return WindowedLiteral(atom, operator, count, None if degenerate else found, negated, position=place)
 
     def _counting(self, least: int, operator: str) -> Term:
         token = self.peek()
@@ -143,13 +143,13 @@ class Literals(Terms):
         terms = self.terms(":", ";", "}")
         if not terms:
             raise Fault(self.peek(), f"expected a term, found {self.peek()}")
-        inner: list[Windowed | Comparison | External] = []
+        inner: list[WindowedLiteral | Comparison | External] = []
         while self.accept(":" if not inner else ","):
             token = self.peek()
             literal = self.literal()
             if isinstance(literal, Aggregate):
                 raise Fault(token, "an aggregate within an aggregate is not supported; give it a rule of its own")
-            if isinstance(literal, Windowed) and literal.window is not None:
+            if isinstance(literal, WindowedLiteral) and literal.window is not None:
                 raise Fault(token, "an aggregate has no streaming literals with windows; give it a rule of its own")
             inner.append(literal)
         return Element(terms, tuple(inner))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from streams.rules.evaluation import Engine
 from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
-from streams.rules.predicates import Maintained
+from streams.rules.predicates import MaintainedRule
 from streams.rules.steps import Call, Check, Compare, Join, Plan, Step
-from streams.rules.syntax import Checked
+from streams.rules.syntax import CheckedProgram
 
 
-def plan_lines(checked: Checked, functions: Functions) -> Iterator[str]:
+def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
     """For each rule how it is evaluated, then a line for each plan."""
     for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
@@ -26,7 +26,7 @@ def plan_lines(checked: Checked, functions: Functions) -> Iterator[str]:
                 yield f"  {_line(rule.plan(first), 'all of')}"
 
 
-def _kind(rule: Maintained, recursion: Recursion | None) -> str:
+def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintained else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"

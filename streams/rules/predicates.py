@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.held import Held
+from streams.rules.held import HeldRows
 from streams.rules.plan import Planner
 from streams.rules.relations import NONE, Flags, Relation, nothing
 from streams.rules.steps import Conjunct, Pattern, Plan
@@ -34,7 +34,7 @@ class Predicate:
     derived: Ints = field(default_factory=nothing)
     alive: int = 0
     rows_of: dict[Row, int] = field(default_factory=dict)
-    shown: Held | None = None
+    shown: HeldRows | None = None
 
     def support(self, rule: Rule) -> tuple[str, bool, bool]:
         """The name of the array with the number of derivations by rules like this one."""
@@ -88,7 +88,7 @@ class Predicate:
 
 
 @dataclass(eq=False)
-class Maintained:
+class MaintainedRule:
     """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by literal."""
 
     rule: Rule

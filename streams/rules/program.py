@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from shiq.errors import InputError, UsageError
 from streams.front.event import UNITS
 from streams.rules.functions import Functions, read_functions
-from streams.rules.key import Keyed, find_key
+from streams.rules.key import ProgramKey, find_key
 from streams.rules.model import Model
 from streams.rules.problems import Problem, ProgramError
 from streams.rules.reader import Program as Read
@@ -25,7 +25,7 @@ from streams.rules.reader import read_program
 from streams.rules.safety import ordered
 from streams.rules.splitting import Splitting, split
 from streams.rules.stratification import strata
-from streams.rules.syntax import Aggregate, Checked, External, Literal, Windowed, windowed
+from streams.rules.syntax import Aggregate, CheckedProgram, External, Literal, WindowedLiteral, windowed
 
 if TYPE_CHECKING:
     from streams.rules.session import Session
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Program:
     """A program that was checked. ``read``: as it was read, for the places of facts."""
 
-    checked: Checked
+    checked: CheckedProgram
     functions: Functions
     unit: str
     read_as: Read
@@ -77,7 +77,7 @@ class Program:
         return cls(checked(found, functions, at_most_binds), functions, unit, found)
 
     @cached_property
-    def key(self) -> Keyed:
+    def key(self) -> ProgramKey:
         """By which arguments the program can be split into shards, or what prevents it."""
         return find_key(self.checked.rules, set(self.checked.facts))
 
@@ -114,7 +114,7 @@ class Program:
         return restored(self, Path(path))
 
 
-def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = False) -> Checked:
+def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = False) -> CheckedProgram:
     """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
     problems = list(found.problems)
     rules = tuple(ordered(rule, at_most_binds, problems) for rule in found.rules)
@@ -133,7 +133,7 @@ def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = Fal
         raise ProgramError(problems)
     facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
     shown = None if found.shown is None else frozenset(found.shown)
-    return Checked(rules, facts, layers, horizons, shown, tuple(mapped for mapped, _ in found.mapped.values()))
+    return CheckedProgram(rules, facts, layers, horizons, shown, tuple(mapped for mapped, _ in found.mapped.values()))
 
 
 def _externals(body: Iterable[Literal]) -> Iterator[External]:
@@ -142,7 +142,7 @@ def _externals(body: Iterable[Literal]) -> Iterator[External]:
             yield literal
         elif isinstance(literal, Aggregate):
             for element in literal.elements:
-                yield from _externals(inner for inner in element.body if not isinstance(inner, Windowed))
+                yield from _externals(inner for inner in element.body if not isinstance(inner, WindowedLiteral))
 
 
 def _text(path: Path) -> str:

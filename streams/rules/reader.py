@@ -13,7 +13,7 @@ from typing import Final
 
 from streams.rules.literals import RELATIONS, Literals
 from streams.rules.problems import Position, Problem
-from streams.rules.syntax import Constant, Literal, Mapped, Rule
+from streams.rules.syntax import Constant, Literal, PredicateMapping, Rule
 from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, Fault, Text, Token, numbered
 from streams.rules.values import Row, Value
 
@@ -32,7 +32,7 @@ class Program:
     rules: list[Rule] = field(default_factory=list)
     facts: dict[str, dict[Row, tuple[Text, int]]] = field(default_factory=dict)
     shown: set[str] | None = None
-    mapped: dict[str, tuple[Mapped, Position]] = field(default_factory=dict)
+    mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -200,7 +200,7 @@ class _Reader(Literals):
             scale = int(factor.text)
         self.expect(".", "'.'" if arity == 1 or scale else "'.' or 'scale'")
         predicate = f"{name.text}/{arity}"
-        mapped = Mapped(predicate, iri.text[1:-1], scale)
+        mapped = PredicateMapping(predicate, iri.text[1:-1], scale)
         for other, where in self.program.mapped.values():
             if (other.predicate == predicate or other.iri == mapped.iri) and other != mapped:
                 same = predicate if other.predicate == predicate else f"<{mapped.iri}>"

@@ -150,7 +150,7 @@ def _constant(name: str) -> str:
 
 
 @dataclass
-class Sorted:
+class SortedSource:
     """A finite source whose rows span points: what it says, sorted by time. Position: how many of these."""
 
     source: Source

@@ -21,7 +21,7 @@ from streams.rules.syntax import (
     AT_MOST,
     COUNT,
     Aggregate,
-    Checked,
+    CheckedProgram,
     Comparison,
     Constant,
     External,
@@ -30,7 +30,7 @@ from streams.rules.syntax import (
     Rule,
     Term,
     Variable,
-    Windowed,
+    WindowedLiteral,
 )
 from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, atom_text, compare, in_range, order
 
@@ -64,7 +64,7 @@ class Model:
 class Reference:
     """Evaluates a program point by point. ``points``: the persistent parts so far, by time."""
 
-    program: Checked
+    program: CheckedProgram
     functions: Functions = field(default_factory=dict)
     complete_windows: bool = False
     most_atoms: int = 10_000_000
@@ -157,7 +157,7 @@ class _Step:
             yield from self.bindings(rule, body[1:], found, outer)
 
     def literal(self, rule: Rule, literal: Literal, binding: Binding, outer: set[str]) -> Iterator[Binding]:
-        if isinstance(literal, Windowed):
+        if isinstance(literal, WindowedLiteral):
             return self.windowed(literal, binding)
         if isinstance(literal, Comparison):
             return self.comparison(literal, binding)
@@ -200,17 +200,17 @@ class _Step:
 
     # --- streaming literals
 
-    def times(self, literal: Windowed) -> list[int]:
+    def times(self, literal: WindowedLiteral) -> list[int]:
         """The observed points of the literal's window: those from the first on."""
         assert self.run.first is not None
         offsets = [0] if literal.window is None else [d for low, high in literal.window.intervals for d in range(low, high + 1)]
         return [self.t - d for d in offsets if self.t - d >= self.run.first]
 
-    def observed(self, literal: Windowed) -> list[Point]:
+    def observed(self, literal: WindowedLiteral) -> list[Point]:
         """What is known of these points."""
         return [self.now if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)]
 
-    def windowed(self, literal: Windowed, binding: Binding) -> Iterator[Binding]:
+    def windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
         points, terms = self.observed(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
         if literal.negated or (literal.operator == AT_MOST and not literal.binds):
@@ -228,7 +228,7 @@ class _Step:
             if self.holds(literal, m, len(points), found):
                 yield found
 
-    def holds(self, literal: Windowed, m: int, n: int, binding: Binding) -> bool:
+    def holds(self, literal: WindowedLiteral, m: int, n: int, binding: Binding) -> bool:
         """The table of section 2."""
         if literal.operator == ALWAYS:
             size = 1 if literal.window is None else literal.window.size

@@ -21,7 +21,7 @@ from streams.rules.syntax import (
     Rule,
     Term,
     Variable,
-    Windowed,
+    WindowedLiteral,
     names_in,
     variables,
 )
@@ -29,7 +29,7 @@ from streams.rules.syntax import (
 
 def occurrences(literal: Literal) -> list[Variable]:
     """The variables of a literal, as they occur in its text."""
-    if isinstance(literal, Windowed):
+    if isinstance(literal, WindowedLiteral):
         terms = [*literal.atom.arguments, *((literal.count,) if literal.count else ())]
     elif isinstance(literal, Comparison):
         terms = [literal.left, literal.right]
@@ -65,7 +65,7 @@ def _plain(terms: Iterable[Term]) -> set[str]:
 def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
     """The variables that must be bound before ``literal`` is reached, and those that it binds; of an equation where either side
     may be bound, those of the right. ``outer``: the global variables of the rule."""
-    if isinstance(literal, Windowed):
+    if isinstance(literal, WindowedLiteral):
         arguments, counted = names_in(*literal.atom.arguments), names_in(*([literal.count] if literal.count else []))
         if literal.negated or (literal.operator == AT_MOST and not literal.binds):
             return arguments | counted, set()
@@ -139,9 +139,9 @@ def ordered(rule: Rule, at_most_binds: bool, problems: list[Problem]) -> Rule:
     return replace(rule, body=tuple(done))
 
 
-def _binding(stuck: Iterable[Literal]) -> Windowed | None:
+def _binding(stuck: Iterable[Literal]) -> WindowedLiteral | None:
     for literal in stuck:
-        if isinstance(literal, Windowed) and literal.operator == AT_MOST and not literal.negated and not literal.binds:
+        if isinstance(literal, WindowedLiteral) and literal.operator == AT_MOST and not literal.negated and not literal.binds:
             return literal
     return None
 

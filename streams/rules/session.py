@@ -23,8 +23,8 @@ from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Model
 from streams.rules.protocol import Evaluator
 from streams.rules.records import Unreadable
-from streams.rules.shards import Sharded, parts_of
-from streams.rules.syntax import Checked
+from streams.rules.shards import ShardedEvaluator, parts_of
+from streams.rules.syntax import CheckedProgram
 
 if TYPE_CHECKING:
     from streams.rules.program import Program
@@ -228,9 +228,9 @@ def restored(program: Program, path: Path) -> Session:
 def evaluator_of(program: Program, options: Options, shards: int = 1) -> Evaluator:
     """What evaluates the points of a program; ``shards``: by so many evaluators, each with its keys."""
 
-    def one(checked: Checked) -> Evaluator:
+    def one(checked: CheckedProgram) -> Evaluator:
         return Engine(checked, program.functions, options.complete_windows, options.max_atoms)
 
     if shards == 1 or program.key.key is None:
         return one(program.checked)
-    return Sharded(program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)])
+    return ShardedEvaluator(program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)])

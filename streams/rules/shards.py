@@ -12,11 +12,11 @@ from shiq.errors import OperationalError
 from streams.rules.input_columns import columns_from, rows_of
 from streams.rules.key import Key, shard_of
 from streams.rules.protocol import Evaluator, PointModel
-from streams.rules.syntax import Checked
+from streams.rules.syntax import CheckedProgram
 from streams.rules.values import Row
 
 
-def parts_of(program: Checked, key: Key, shards: int) -> list[Checked]:
+def parts_of(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
     """The program for each shard: with the facts of its keys, and all those that have none."""
     facts = [split_rows(program.facts, key, shard, shards) for shard in range(shards)]
     return [replace(program, facts=own) for own in facts]
@@ -55,7 +55,7 @@ class Union:
 
 
 @dataclass
-class Sharded:
+class ShardedEvaluator:
     """An evaluator of several."""
 
     key: Key

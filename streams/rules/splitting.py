@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streams.rules.stratification import arcs, components
-from streams.rules.syntax import Atom, Literal, Rule, Term, Variable, Windowed
+from streams.rules.syntax import Atom, Literal, Rule, Term, Variable, WindowedLiteral
 
 #: Arcs (source, target) of a graph with their labels: True for "<".
 Labelled = Mapping[tuple[int, int], bool]
@@ -21,12 +21,12 @@ def flat(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], dict[str, str]]:
     """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones sharing; and the map of which is
     which, by names with arity."""
     fresh: dict[tuple[object, ...], str] = {}
-    used = {literal.atom.name for rule in rules for literal in rule.body if isinstance(literal, Windowed)}
+    used = {literal.atom.name for rule in rules for literal in rule.body if isinstance(literal, WindowedLiteral)}
     used |= {rule.head.name for rule in rules}
     counted: dict[str, int] = {}
     described: dict[str, str] = {}
 
-    def name_of(literal: Windowed) -> tuple[str, tuple[Term, ...]]:
+    def name_of(literal: WindowedLiteral) -> tuple[str, tuple[Term, ...]]:
         arguments = literal.atom.arguments
         varies = literal.count is not None and isinstance(literal.count, Variable)
         extra: tuple[Term, ...] = (literal.count,) if varies and literal.count is not None else ()
@@ -44,10 +44,10 @@ def flat(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], dict[str, str]]:
         return fresh[of], (*arguments, *extra)
 
     def rewritten(literal: Literal) -> Literal:
-        if not isinstance(literal, Windowed) or literal.window is None:
+        if not isinstance(literal, WindowedLiteral) or literal.window is None:
             return literal
         name, arguments = name_of(literal)
-        return Windowed(Atom(name, arguments, literal.atom.position), negated=literal.negated, position=literal.position)
+        return WindowedLiteral(Atom(name, arguments, literal.atom.position), negated=literal.negated, position=literal.position)
 
     flattened = tuple(replace(rule, body=tuple(map(rewritten, rule.body))) for rule in rules)
     return flattened, described
@@ -148,7 +148,7 @@ class Splitting:
         inside = self.members[place]
         if not any(label and p in inside and q in inside for (p, q), label in self.labels.items()):
             return False
-        return any(isinstance(literal, Windowed) and literal.atom.predicate in inside for literal in rule.body)
+        return any(isinstance(literal, WindowedLiteral) and literal.atom.predicate in inside for literal in rule.body)
 
 
 def split(rules: Sequence[Rule]) -> Splitting:

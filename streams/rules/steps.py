@@ -26,7 +26,7 @@ from streams.rules.syntax import (
     Rule,
     Term,
     Variable,
-    Windowed,
+    WindowedLiteral,
     names_in,
 )
 from streams.rules.windows import View
@@ -34,7 +34,7 @@ from streams.rules.windows import View
 #: The code of a constant, or the name of a variable.
 Source: TypeAlias = int | str
 #: The view of a streaming literal: its operator, its count, and whether m itself is asked for.
-ViewOf: TypeAlias = Callable[[Windowed, str, int, bool], View]
+ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], View]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
 #: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether they came (1) or went (-1).
@@ -56,7 +56,7 @@ class Threshold:
 class Pattern:
     """A streaming literal: rows that ``view`` has (``positive``) or has not, with their ``arguments``."""
 
-    literal: Windowed
+    literal: WindowedLiteral
     view: View
     arguments: tuple[Source, ...]
     positive: bool
@@ -146,7 +146,7 @@ def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], 
     patterns: list[Conjunct] = []
     others: list[Conjunct] = []
     for literal in body:
-        if not isinstance(literal, Windowed):
+        if not isinstance(literal, WindowedLiteral):
             others.append(literal)
             continue
         sources: list[Source] = []
@@ -164,7 +164,7 @@ def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], 
     return patterns + others
 
 
-def _pattern(literal: Windowed, arguments: tuple[Source, ...], view: ViewOf) -> Pattern:
+def _pattern(literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf) -> Pattern:
     operator, negated = literal.operator, literal.negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
@@ -197,7 +197,7 @@ def has_now(rule: Rule) -> bool:
 def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
     found: list[Term] = list(head.arguments) if head else []
     for literal in body:
-        if isinstance(literal, Windowed):
+        if isinstance(literal, WindowedLiteral):
             found += [*literal.atom.arguments, *([literal.count] if literal.count else [])]
         elif isinstance(literal, Comparison):
             found += [literal.left, literal.right]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams.rules.problems import Problem
-from streams.rules.syntax import Rule, Stratum, Windowed, windowed
+from streams.rules.syntax import Rule, Stratum, WindowedLiteral, windowed
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Arc:
 
     source: str
     target: str
-    literal: Windowed
+    literal: WindowedLiteral
     harmless: bool
     rule: Rule
 

@@ -2,25 +2,26 @@
 
 Source: SPEC 004, section 1. The text of each is what `str` gives.
 
-**The interface to the engine.** `Checked` is a program that was checked: safe, stratified, its units converted. An `Evaluator` is
+**The interface to the engine.** `CheckedProgram` is safe, stratified, and has its units converted. An `Evaluator` is
 built from it as ``Engine(checked, functions, complete_windows=False, most_atoms=10_000_000)`` and called point by point:
 
 * ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are empty (facts do not hold there
   either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as a list of
   rows, or as a tuple of equally long numpy columns (int64, or objects); the same row may come twice. It gives a `PointModel`.
-* A rule (`Rule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in ``Checked.facts`` and
-  are `plain`: never temporary. ``frequency`` f: the rule is applied only where t - t0 is a multiple of f.
+* A rule (`Rule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in
+  ``CheckedProgram.facts`` and are `plain`: never temporary. ``frequency`` f: the rule is applied
+  only where t - t0 is a multiple of f.
 * ``strata``: components of rules in an order that satisfies all arcs; each is evaluated to its least fixpoint before the next.
   Non-harmless literals are about lower strata only. ``recursive`` where rules of the stratum use what it defines.
-* `Windowed` is every streaming literal. ``window`` None: the degenerate form, this point only. ``operator`` is "at least" (also
-  for ``in``), "always", "count", "at most"; ``count`` the counting term (None for always). Let m and N be as in section 2:
+* `WindowedLiteral` is every streaming literal. ``window`` None: the degenerate form, this point only. ``operator`` is "at least"
+  (also for ``in``), "always", "count", "at most"; ``count`` the counting term (None for always). Let m and N be as in section 2:
   at least c: m ≥ c; always: m = N > 0 (with ``complete_windows``: N = |D|); count c: m = c; at most c: m ≤ c.
   ``negated`` is the opposite of each, in the order of terms (`values.order`) where c is no integer. A positive at least or count
   with a c that is no integer ≥ 1 is false. A counting variable of a positive count that nothing else binds is bound to m ≥ 1.
   ``binds`` (only at most, option at_most_binds): it ranges over the atoms with m ≥ 1, and binds its variables.
 * `Aggregate`: ``guards`` are read "value relation term". The body of an element has degenerate literals, comparisons, externals.
 * ``persistent`` part: input, facts, and heads of instances of rules that are not ``temporary``, on the final stream; it is what
-  later windows see. `Checked.horizons` has for each predicate the largest offset that any window asks for.
+  later windows see. `CheckedProgram.horizons` has for each predicate the largest offset that any window asks for.
 * Each variable has one name; ``_`` has become ``_1``, ``_2``, … in each rule. ``body`` of a rule is in an order in which every
   literal is bound when it is reached, from left to right (`safety`); the engine may plan anew.
 * Arithmetic without a value (division by zero, no integers): no instance. Overflow, a function that fails, more atoms than
@@ -185,7 +186,7 @@ COUNT: Final = "count"
 
 
 @dataclass(frozen=True, slots=True)
-class Windowed:
+class WindowedLiteral:
     """A streaming literal; see the head of this file."""
 
     atom: Atom
@@ -245,7 +246,7 @@ class Element:
     """terms : body, of an aggregate."""
 
     terms: tuple[Term, ...]
-    body: tuple[Windowed | Comparison | External, ...] = ()
+    body: tuple[WindowedLiteral | Comparison | External, ...] = ()
 
     def __str__(self) -> str:
         terms = ",".join(map(str, self.terms))
@@ -268,7 +269,7 @@ class Aggregate:
         return f"{'not ' if self.negated else ''}{guards}"
 
 
-Literal: TypeAlias = Windowed | Comparison | External | Aggregate
+Literal: TypeAlias = WindowedLiteral | Comparison | External | Aggregate
 
 
 # --- rules and programs ----------------------------------------------------------------------------
@@ -293,7 +294,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class PredicateMapping:
     """``#rdf name/arity = <iri> [scale K]``: a class (arity 1) or property (arity 2) as a predicate."""
 
     predicate: str
@@ -314,7 +315,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedProgram:
     """A program that was checked: see the head of this file. ``shown``: the predicates of #show, None where there is none."""
 
     rules: tuple[Rule, ...]
@@ -322,7 +323,7 @@ class Checked:
     strata: tuple[Stratum, ...]
     horizons: Mapping[str, int]
     shown: frozenset[str] | None = None
-    mapped: tuple[Mapped, ...] = ()
+    mapped: tuple[PredicateMapping, ...] = ()
 
     @property
     def derived(self) -> frozenset[str]:
@@ -330,13 +331,13 @@ class Checked:
         return frozenset(rule.head.predicate for rule in self.rules if rule.body)
 
 
-def windowed(body: Iterable[Literal]) -> list[tuple[Windowed, bool]]:
+def windowed(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
     """The streaming literals of a body, those inside aggregates too; True for harmless ones."""
-    found: list[tuple[Windowed, bool]] = []
+    found: list[tuple[WindowedLiteral, bool]] = []
     for literal in body:
-        if isinstance(literal, Windowed):
+        if isinstance(literal, WindowedLiteral):
             found.append((literal, literal.is_harmless))
         elif isinstance(literal, Aggregate):
             inner = (inside for element in literal.elements for inside in element.body)
-            found += [(inside, False) for inside in inner if isinstance(inside, Windowed)]
+            found += [(inside, False) for inside in inner if isinstance(inside, WindowedLiteral)]
     return found

@@ -23,7 +23,7 @@ from shiq.model import RDF, XSD, Literal
 from streams.front.event import EventError, time_of
 from streams.rules.atoms import AtomError
 from streams.rules.model import Model
-from streams.rules.syntax import Mapped
+from streams.rules.syntax import PredicateMapping
 from streams.rules.values import LIMIT, Row, Value, atom_text, content, kind, string
 
 _IRI: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
@@ -46,7 +46,7 @@ GRAPH: Final = "<urn:shiq:point:{t}>"
 class Mapping:
     """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of others."""
 
-    def __init__(self, mapped: Iterable[Mapped], unit: str) -> None:
+    def __init__(self, mapped: Iterable[PredicateMapping], unit: str) -> None:
         self.unit, self.unmapped = unit, 0
         self.by_predicate = {one.predicate: one for one in mapped}
         self.classes = {one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")}
@@ -76,7 +76,7 @@ class Mapping:
             return None
         return f"{mapped.predicate[:-2]}({_node(node)})"
 
-    def _value(self, literal: str, datatype: str, mapped: Mapped) -> Value:
+    def _value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
         text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
         if datatype in _INTEGERS | _FRACTIONS:
             if (wrong := ill_typed(Literal(text, datatype))) is not None:

@@ -55,7 +55,7 @@ def consistency(
     from jobs.text.streams import stream_text
     from shiq.check import open_store
     from streams.consistency import plan as planned
-    from streams.consistency.embedded import Asked, watch_run
+    from streams.consistency.embedded import StreamQuestion, watch_run
     from streams.consistency.rate import rate_source
 
     for option, given, why in (
@@ -69,7 +69,9 @@ def consistency(
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:
         raise UsageError("no ontology is given", "Give --tbox, or --store with --every.")
-    asked = Asked(**{name: options.pop(name) for name in ("start", "end", "batch")}, allow=feed.allow, follow=feed.follow)
+    asked = StreamQuestion(
+        **{name: options.pop(name) for name in ("start", "end", "batch")}, allow=feed.allow, follow=feed.follow
+    )
     with ExitStack() as stack:
         session = stack.enter_context(open_store(store)) if store else None
         found = planned(list(tbox) or (session and session.tbox), **options, allow=feed.allow)  # type: ignore[arg-type]

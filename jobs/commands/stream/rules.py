@@ -177,9 +177,9 @@ def _why(feed: Feed, program: Program, options: Options, why: str, when: int) ->
 def _reading(feed: Feed, program: Program) -> tuple[Reader, dict[str, Source]]:
     """What reads records; and files whose rows span points, to be sorted by time first."""
     from streams.front.sources import open_source
-    from streams.rules.records import Reader, Sorted, has_spans
+    from streams.rules.records import Reader, SortedSource, has_spans
     from streams.rules.triples import Mapping
 
     reader = Reader(Mapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
     wide = [name for name in feed.sources if not feed.follow and Path(name).is_file() and has_spans(name)]
-    return reader, {name: Sorted(open_source(name, feed.unit, feed.format), reader) for name in wide}
+    return reader, {name: SortedSource(open_source(name, feed.unit, feed.format), reader) for name in wide}

@@ -19,7 +19,7 @@ import click
 
 from jobs.evaluation.streams.building import BUILDING, MINUTE, functions, readings, write
 from shiq.model import RDF
-from streams.enrichment import Enriched, Enricher, open_enricher
+from streams.enrichment import EnrichedEvent, Enricher, open_enricher
 from streams.enrichment.mapping.compiled import parse_record
 from streams.front.sources import open_source
 
@@ -52,7 +52,7 @@ class Monitor:
         self.enricher, self.used, self.echo = enricher, used, echo
         self.begun, self.alerts, self.told, self.shown = time.monotonic(), 0, set[tuple[str, str]](), 0.0
 
-    def take(self, reading: Mapping[str, Any], found: Enriched) -> list[str]:
+    def take(self, reading: Mapping[str, Any], found: EnrichedEvent) -> list[str]:
         """The alerts of a reading; each is told the first time that its room has it."""
         room = "room" + str(reading["sensor"]).removeprefix("sensor")
         types = found.types.get(BUILDING + str(reading["reading"]), frozenset())

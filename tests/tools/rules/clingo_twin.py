@@ -16,7 +16,7 @@ from streams.rules.syntax import (
     Aggregate,
     Arithmetic,
     Atom,
-    Checked,
+    CheckedProgram,
     Comparison,
     Constant,
     External,
@@ -25,7 +25,7 @@ from streams.rules.syntax import (
     Rule,
     Term,
     Variable,
-    Windowed,
+    WindowedLiteral,
 )
 from streams.rules.values import Row, content, string
 
@@ -33,7 +33,7 @@ Point = dict[str, set[Row]]
 
 
 def run(
-    program: Checked,
+    program: CheckedProgram,
     functions: Mapping[str, Callable[..., Any]],
     events: Iterable[tuple[int, Mapping[str, Iterable[Row]]]],
     complete_windows: bool,
@@ -50,7 +50,7 @@ def run(
 
 
 class _Step:
-    def __init__(self, program: Checked, t: int, first: int, complete: bool) -> None:
+    def __init__(self, program: CheckedProgram, t: int, first: int, complete: bool) -> None:
         self.program, self.t, self.first, self.complete = program, t, first, complete
         self.lines: list[str] = []
         self.windows: dict[Any, int] = {}
@@ -95,7 +95,7 @@ class _Step:
         return f"V{term.name}" if isinstance(term, Variable) else str(term)
 
     def _literal(self, literal: Literal) -> list[str]:
-        if isinstance(literal, Windowed):
+        if isinstance(literal, WindowedLiteral):
             return self._windowed(literal)
         if isinstance(literal, Comparison):
             return [f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"]
@@ -122,7 +122,7 @@ class _Step:
             return [f"@called_{literal.function}({inputs}){'!=' if literal.negated else '='}1"]
         return [f"({','.join(outputs)}{',' if len(outputs) == 1 else ''})=@called_{literal.function}({inputs})"]
 
-    def _windowed(self, literal: Windowed) -> list[str]:
+    def _windowed(self, literal: WindowedLiteral) -> list[str]:
         if literal.window is None:
             return [f"{'not ' if literal.negated else ''}{self._atom('cur', literal.atom)}"]
         key = literal.window.intervals
@@ -206,7 +206,7 @@ def _value(symbol: Any) -> int | str:
     return string(symbol.string) if symbol.type == clingo.SymbolType.String else str(symbol)
 
 
-def _solved(text: str, functions: Mapping[str, Any], program: Checked) -> tuple[Point, Point, Point]:
+def _solved(text: str, functions: Mapping[str, Any], program: CheckedProgram) -> tuple[Point, Point, Point]:
     import clingo
 
     control = clingo.Control(["--warn=none"], logger=lambda *_: None)
