@@ -59,6 +59,8 @@ def test_a_window_larger_than_the_stream(tmp_path: Path) -> None:
     call = written(tmp_path, {0: "Jam(a)"})
     done = shiq(*call, "--window", 9, "--out", tmp_path / "rows.jsonl")
     assert done.returncode == 0 and "no window is full" in done.stdout + done.stderr
+    shown = shiq(*call, "--window", 9)
+    assert (shown.returncode, shown.stdout) == (0, "") and "no window is full" in shown.stderr
 
 
 def test_static_assertions_that_contradict(tmp_path: Path) -> None:
@@ -76,6 +78,8 @@ def test_broken_lines_are_named_and_the_others_used(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert code == 3 and window["rarity"]["by_count"] == {"2": 2}
     assert {(x["kind"], x["line"]) for x in found["leftovers"]} == {("malformed", 3), ("undeclared", 3), ("malformed", 4)}
+    shown = shiq(*call, "--window", 2)  # rows on stdout, and why the exit code is 3 beside them
+    assert shown.returncode == 3 and "s.jsonl:4: malformed" in shown.stderr and len(shown.stdout.splitlines()) == 1
     (tmp_path / "s.jsonl").write_text("<html><body>503</body></html>\n", encoding="utf-8")
     assert shiq(*call, "--window", 1).returncode == 4
 

@@ -400,6 +400,14 @@ def test_a_window_is_enriched_as_a_whole(tmp_path: Path) -> None:
         ([4, 6], [4, 6], True),
     ]
     assert called.returncode == 0 and '"late"' in (tmp_path / "r").read_text()
+    for wrong, said in (
+        (("--only", "urn:t#Bsy"), "Did you mean urn:t#Busy?"),
+        (("--only", "urn:t#Busy", "--only", "Busy"), "--only Busy: neither"),
+        (("--slide", 2), "--window"),
+        (("--stream", "readings"), "--mapping"),
+    ):
+        refused = shiq("stream", "enrich", *arguments, *wrong, "--out", tmp_path / "none")
+        assert refused.returncode == 2 and said in refused.stderr and not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("width", [None, 3])

@@ -62,6 +62,9 @@ def test_rows_and_exit_codes(program: Path, tmp_path: Path) -> None:
     assert shiq("stream", "rules", program).returncode == 2
     assert shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--why", "c(1)").returncode == 2
     assert shiq("stream", "rules", program, "-s", tmp_path / "none.log").returncode == 4
+    bad.write_text("% no rule\n")
+    empty = shiq("stream", "rules", bad, "-s", tmp_path / "in.log")
+    assert (empty.returncode, empty.stdout) == (4, "") and f"{bad}: no rule in it" in empty.stderr
 
 
 def test_what_cannot_be_read_is_rejected(program: Path, tmp_path: Path) -> None:

@@ -70,6 +70,12 @@ class Knowledge:
         return frozenset(names_of((*self.axioms, *self.complex)))
 
     @cached_property
+    def classes(self) -> frozenset[str]:
+        """The classes that T or B knows."""
+        asserted = (part.iri for value in (*self.outside, *self.static) for part in parts(value) if isinstance(part, owl.Class))
+        return frozenset((*self.tbox.signature.classes, *asserted))
+
+    @cached_property
     def has_keys(self) -> bool:
         return any(isinstance(axiom, owl.HasKey) for axiom in self.axioms)
 

@@ -103,8 +103,7 @@ def discover(
                 system.arrivals.clock.lateness = miner.settings.window
         result = _by_spark(feed, run, system) if feed.engine == "spark" else _here(feed, run, system)
         left_out = delivery.finish(result)
-    if feed.out != "-" or feed.json_file is not None or feed.verbose:
-        feed.tell(discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose))
+    feed.tell(discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose))
     write_json(feed.json_file, delivery.document(result))
     return result.exit_code
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -86,6 +88,10 @@ def enrich(
     }
     if prefill and mapping is None:
         raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
+    if stream is not None and mapping is None:
+        raise UsageError("--stream names a logical source of a mapping", "Give the mapping by --mapping.")
+    if slide != 1 and window is None:
+        raise UsageError("--slide is from window to window", "Give their width by --window.")
     settings |= {"prefill": str(prefill), "window": str(window), "slide": str(slide), "mapping": str(mapping)}
     with (
         open_store(store) if store is not None else nullcontext(list(static) or None) as given,
@@ -106,6 +112,7 @@ def enrich(
             catalog=catalog,
         ) as enricher,
     ):
+        _keep_known(only, enricher.knowledge.classes)
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
         with feed.started(settings) as run, closing(Waiting(tell)) as waiting:
@@ -134,3 +141,12 @@ def enrich(
     feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))
     write_json(feed.json_file, result.to_dict())
     return result.exit_code
+
+
+def _keep_known(only: tuple[str, ...], known: Collection[str]) -> None:
+    """Raises: UsageError for a class that is not known: no row would have it, mostly for a typo."""
+    for name in only:
+        if name not in known:
+            near = difflib.get_close_matches(name, sorted(known), 1, 0)
+            mended = f"Did you mean {near[0]}?" if near else "Name one of the ontology's."
+            raise UsageError(f"--only {name}: neither the ontology nor the static data knows this class", mended)

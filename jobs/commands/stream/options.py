@@ -159,7 +159,7 @@ _ANSWERS: tuple[Callable[[Any], Any], ...] = (
         metavar="KIND",
         help="Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
     ),
-    click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+    click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout, and no rows there."),
     click.option("-q", "--quiet", is_flag=True, help="No summary."),
     click.option("-v", "--verbose", is_flag=True, help="All of it; with errors, where they come from."),
 )

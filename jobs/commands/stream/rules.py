@@ -73,6 +73,8 @@ def rules(
     from streams.rules.splitting import dot
 
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
+    if not (program.checked.rules or program.checked.facts or program.checked.mapped):
+        raise InputError(f"{', '.join(programs)}: no rule in it", "Check that it is the program: docs/RULES.md.")
     if graph is not None:
         with naming(Path(graph)):
             Path(graph).write_text(dot(program.splitting), encoding="utf-8")
