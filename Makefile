@@ -63,8 +63,10 @@ lint: setup
 test: setup
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup --no-loadscope-reorder
 
+# All long tests, or those that are named: make test-slow SLOW="tests/test_store.py tests/test_hermit.py"
+SLOW ?=
 test-slow: setup
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow $(SLOW)
 
 # Random SHIQ(D) ontologies against HermiT from scratch: make test-differential SEEDS=0:20000
 test-differential: setup

@@ -159,6 +159,7 @@ def test_any_batches_give_the_json_of_one_process(tmp_path: Path) -> None:
     assert rows(tmp_path / "batches") == rows(tmp_path / "here")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_gives_the_json_of_one_process(tmp_path: Path, spark: SparkSession) -> None:
     from jobs.streaming.session import streaming_session

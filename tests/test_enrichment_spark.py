@@ -122,6 +122,7 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
     assert capacity is not None or len(asked) == len(set(asked))
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.streaming.session import streaming_session
 

@@ -407,6 +407,7 @@ def test_peers_that_fail_are_recorded_and_not_tried_again(npd: Path, tmp_path: P
     assert [outcome for _, outcome in outcomes("time.sleep(100)", 1)] == ["limit", "skipped", "limit"]
 
 
+@pytest.mark.slow
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", PEERS)
 def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_path: Path) -> None:

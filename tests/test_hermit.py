@@ -346,6 +346,7 @@ def test_a_small_pigeonhole_is_decided(hermit: HermitReasoner) -> None:
     assert hermit.decide(_pigeonhole(3), [HARD, EASY]) == [Answer(INCONSISTENT), Answer(CONSISTENT)]
 
 
+@pytest.mark.slow
 def test_a_time_out_is_undetermined_for_the_hard_module_alone() -> None:
     reasoner = HermitReasoner("512m", timeout=4.0)
     try:
@@ -381,6 +382,7 @@ def _kill_the_jvm_after(seconds: float) -> threading.Timer:
     return timer
 
 
+@pytest.mark.slow
 def test_a_jvm_killed_in_mid_call() -> None:
     """The lot fails, then its modules are asked one by one on a fresh JVM: decided, or undetermined, never wrong."""
     reasoner = HermitReasoner("512m", timeout=4.0)
@@ -421,6 +423,7 @@ def test_a_jvm_that_is_killed_again_and_again() -> None:
         reasoner.close()
 
 
+@pytest.mark.slow
 def test_one_module_that_kills_every_jvm_does_not_spoil_the_rest() -> None:
     """¬(≤n) with a very large n does not fit into a small heap."""
     tbox = ClausalTBox((Clause(body=(A.iri, C.iri)),), RoleBox(), atoms=(A.iri, C.iri, AtLeast(400_000, r, A.iri)))

@@ -57,6 +57,7 @@ def test_implied_identities_are_told_with_their_reasons(kg: Path, case: str, eng
     assert "equal by the batch" not in run(*asked, "--identities", "allow").output
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_tells_the_same_identities(kg: Path, spark: SparkSession) -> None:
     """All cases in one batch, group by group; and with a deletion, as one group."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,16 @@ CLASS = 250
 KNOWN: set[str] = set()
 
 
+@cache
+def classes_of(text: str) -> tuple[ast.ClassDef, ...]:
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+
+
 def too_long(text: str, lines: int) -> list[str]:
     """What of a file is above the limits."""
     found = [f"{count} lines"] if (count := len(text.splitlines())) > lines else []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef) and (size := (node.end_lineno or 0) - node.lineno + 1) > CLASS:
+    for node in classes_of(text):
+        if (size := (node.end_lineno or 0) - node.lineno + 1) > CLASS:
             found.append(f"class {node.name}: {size} lines")
     return found
 
@@ -70,8 +76,7 @@ def _classes(packages: Iterable[str]) -> list[tuple[str, str]]:
         (node.name, path.relative_to(ROOT).as_posix())
         for package in packages
         for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
+        for node in classes_of(path.read_text(encoding="utf-8"))
     ]
 
 

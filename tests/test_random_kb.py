@@ -194,6 +194,7 @@ def test_gadgets_are_contradictions_of_several_assertions() -> None:
         reasoner.close()
 
 
+@pytest.mark.slow
 @pytest.mark.jvm
 def test_both_verdicts_are_frequent() -> None:
     reasoner = HermitReasoner(timeout=20)

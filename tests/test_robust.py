@@ -173,6 +173,7 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
     assert not drawn(tbox, ((module, "consistent") for module in asked.values()), 0.0).modules
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.jvm
 def test_spark_audits_what_its_executors_decided(

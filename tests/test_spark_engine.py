@@ -489,6 +489,7 @@ def same_answers(
 _SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox")}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_patches_as_local_does(spark: SparkSession, tmp_path: Path) -> None:
     """In groups; `auto` chooses it where N is stored; with deletions, and without N, in one task."""

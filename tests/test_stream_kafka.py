@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 from tests.tools.kafka_broker import absent, broker
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
-pytestmark = [pytest.mark.kafka, pytest.mark.skipif(bool(absent()), reason=absent())]
+pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.skipif(bool(absent()), reason=absent())]
 
 
 @pytest.fixture(scope="module")
